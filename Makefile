@@ -1,0 +1,43 @@
+# Two targets do everything, installing included: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types check lock clean install schemas
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml requirements/lock.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else f"memledger needs Python 3.11 to 3.13, this is {v[0]}.{v[1]}: run make PYTHON=/path/to/python3.11")'
+	@echo "installing the locked dependencies into $(VENV) (about a minute the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/lock.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	@touch $(STAMP)
+
+demo: install
+	@$(BIN)/memledger demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: lint types
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+schemas: install
+	$(BIN)/python -m schemas.jsonschema
+
+# Needs uv on the PATH; run it after a change of the dependencies in pyproject.toml.
+lock:
+	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
+		--python-version 3.11 --no-header --no-annotate --quiet -o requirements/lock.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache *.egg-info

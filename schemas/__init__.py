@@ -1,0 +1,1 @@
+"""The leaf package: records, ids, sealing and keys, topics, settings, ports and errors."""

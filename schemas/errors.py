@@ -1,0 +1,131 @@
+"""Errors that cross a package's border.
+
+The hierarchy::
+
+    MemledgerError
+    ├── InvalidInput              what a caller sent cannot be accepted; names the field and the remedy
+    │   └── InputTooLarge         ... because it is above a documented limit
+    ├── ConfigurationError        the process cannot start as configured
+    │   └── MigrationError        a database's schema is not the one this version was made for
+    ├── UnknownTenant             no such tenant
+    ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
+    ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
+    ├── KeyMissing                a key is not there and no destruction of it is recorded: an alarm
+    ├── SubjectErased             the destruction of the subject's keys is recorded
+    ├── SealBroken                a record's header or payload is not what was sealed
+    ├── RecordInvalid             a record opened, but does not fit its schema
+    │   └── UnknownSchema         ... since no model is known for its name and version
+    ├── LogUnavailable            the broker did not acknowledge
+    │   └── LogBusy               ... since the producer's queue is full: try again later
+    ├── ReadModelUnavailable      Postgres cannot be reached or refused
+    │   └── NotCaughtUp           the awaited position was not projected before the deadline
+    ├── ExtractionFailed          the extractor gave no usable answer
+    │   └── ExtractionRejected    ... and asking again would not help
+    └── EmbeddingFailed           the embedder gave no usable vectors
+        └── EmbedderMismatch      the read model was built with another model or dimension
+"""
+
+from __future__ import annotations
+
+
+class MemledgerError(Exception):
+    """The base of every error that memledger raises on purpose."""
+
+
+class InvalidInput(MemledgerError):
+    """What a caller sent cannot be accepted.
+
+    Attributes:
+        field: the name of the offending field, as the caller spells it.
+        problem: what is wrong with it.
+        remedy: what to send instead.
+    """
+
+    code = "invalid_input"
+
+    def __init__(self, *, field: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{field}: {problem}; {remedy}")
+        self.field = field
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InputTooLarge(InvalidInput):
+    """A field or a request is above a documented limit."""
+
+    code = "too_large"
+
+
+class ConfigurationError(MemledgerError):
+    """The process cannot start as it is configured."""
+
+
+class MigrationError(ConfigurationError):
+    """A database's schema is not the one this version was made for."""
+
+
+class UnknownTenant(MemledgerError):
+    """No tenant of that name exists."""
+
+
+class InvalidApiKey(MemledgerError):
+    """The API key is missing, malformed, unknown or revoked."""
+
+
+class KeyringUnavailable(MemledgerError):
+    """The keyring cannot be reached. Never to be taken for an erasure."""
+
+
+class KeyMissing(MemledgerError):
+    """A key is not there and no destruction of it is recorded.
+
+    This is an alarm: the keyring was lost or restored from a stale backup. A reader stops here.
+    """
+
+
+class SubjectErased(MemledgerError):
+    """The destruction of the subject's keys is recorded."""
+
+
+class SealBroken(MemledgerError):
+    """A record's header or payload is not what was sealed."""
+
+
+class RecordInvalid(MemledgerError):
+    """A record opened, but its payload does not fit its schema."""
+
+
+class UnknownSchema(RecordInvalid):
+    """No model is known for the record's schema name and version."""
+
+
+class LogUnavailable(MemledgerError):
+    """The broker did not acknowledge an append before the deadline."""
+
+
+class LogBusy(LogUnavailable):
+    """The producer's queue is full: the caller must slow down and try again."""
+
+
+class ReadModelUnavailable(MemledgerError):
+    """The read model's database cannot be reached, or refused the statement."""
+
+
+class NotCaughtUp(ReadModelUnavailable):
+    """The awaited position was not projected before the deadline."""
+
+
+class ExtractionFailed(MemledgerError):
+    """The extractor gave no usable answer; it may be asked again."""
+
+
+class ExtractionRejected(ExtractionFailed):
+    """The extractor gave no usable answer, and asking again would not help."""
+
+
+class EmbeddingFailed(MemledgerError):
+    """The embedder gave no usable vectors."""
+
+
+class EmbedderMismatch(EmbeddingFailed):
+    """The read model was built with an embedder of another name or dimension."""

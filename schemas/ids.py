@@ -1,0 +1,80 @@
+"""Deterministic identifiers: what caused a record names it.
+
+A record's id follows from its cause, so that a retry, a crash or a second worker gives the same id
+and every reader can keep the append of the lowest offset. A record's *key* in Kafka is the id and a
+random append nonce: compaction keeps the last record of a key, so equal keys would let a late
+duplicate displace the record that counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from typing import Final
+from uuid import UUID, uuid4
+
+APPEND_NONCE_BYTES: Final = 8
+KEY_BYTES: Final = 16 + APPEND_NONCE_BYTES
+
+
+def turn_id(id_secret: bytes, client_turn_id: str | None) -> UUID:
+    """Return the id of a turn.
+
+    Args:
+        id_secret: the subject's 32-byte secret, so that ids of different subjects are unlinkable.
+        client_turn_id: the client's own id of the turn, unique within the subject; ``None`` makes
+            every append a new turn.
+    """
+    if client_turn_id is None:
+        return uuid4()
+    digest = hmac.digest(id_secret, b"turn\x00" + client_turn_id.encode(), hashlib.sha256)
+    return UUID(bytes=digest[:16])
+
+
+def proposal_id(generation: str, turn: UUID) -> UUID:
+    """Return the id of the proposal that a generation makes for a turn."""
+    return _derived(b"proposal", generation.encode(), turn.bytes)
+
+
+def outcome_id(generation: str, turn: UUID) -> UUID:
+    """Return the id of the outcome that closes a turn in a generation."""
+    return _derived(b"outcome", generation.encode(), turn.bytes)
+
+
+def memory_id(outcome: UUID, index: int) -> UUID:
+    """Return the id of the memory that the operation at ``index`` of an outcome brings forth."""
+    return _derived(b"memory", outcome.bytes, index.to_bytes(4, "big"))
+
+
+def unreadable_turn_id(topic: str, partition: int, offset: int) -> UUID:
+    """Return the id under which a record without a readable header is accounted for."""
+    return _derived(b"unreadable", topic.encode(), b"%d" % partition, b"%d" % offset)
+
+
+def dead_letter_id(topic: str, partition: int, offset: int, generation: str) -> UUID:
+    """Return the id of the dead letter for the record at a position of the log."""
+    return _derived(
+        b"dead-letter", topic.encode(), b"%d" % partition, b"%d" % offset, generation.encode()
+    )
+
+
+def append_key(record_id: UUID) -> bytes:
+    """Return a fresh Kafka key for one append of a record: its id and a random nonce."""
+    return record_id.bytes + os.urandom(APPEND_NONCE_BYTES)
+
+
+def record_id_of_key(key: bytes | None) -> UUID | None:
+    """Return the record id that a Kafka key carries, or ``None`` where the key is not one of ours."""
+    if key is None or len(key) != KEY_BYTES:
+        return None
+    return UUID(bytes=key[:16])
+
+
+def _derived(*parts: bytes) -> UUID:
+    # Each part is preceded by its length, so that no two different sequences hash the same bytes.
+    digest = hashlib.blake2s(digest_size=16, person=b"ml-id")
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return UUID(bytes=digest.digest())

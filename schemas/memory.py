@@ -1,0 +1,160 @@
+"""What a memory is: one version of one statement, with where it came from and when it held."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Annotated, Final
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from schemas.slots import SINGLE_VALUED, Slot
+
+ABOUT_USER: Final = "user"
+"""The value of ``about`` for a statement about the user; else the name or the relation of whom."""
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)
+
+
+UtcDatetime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+"""An aware time, held in UTC; a time without a zone is refused."""
+
+
+class Record(BaseModel):
+    """The base of everything that lands in the log: frozen, and closed to unknown fields."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+    )
+
+
+class MemoryKind(StrEnum):
+    """What sort of statement a memory is."""
+
+    SEMANTIC = "semantic"
+    """A fact, which holds until it is changed."""
+    EPISODIC = "episodic"
+    """Something that happened or was said at one time."""
+    PROCEDURAL = "procedural"
+    """How the assistant should behave."""
+
+
+class Confidence(StrEnum):
+    """Whether the user said it or it was concluded."""
+
+    STATED = "stated"
+    INFERRED = "inferred"
+
+
+class Source(StrEnum):
+    """Who vouches for a memory."""
+
+    USER = "user"
+    CURATION = "curation"
+    SYSTEM = "system"
+
+
+class Embedding(Record):
+    """The vector of a memory's content, with the model that made it.
+
+    Attributes:
+        model: the embedder's name; similarities hold only within one name.
+        dimension: number of components.
+        halves: the components as little-endian IEEE 754 half floats, ``2 * dimension`` bytes. The
+            read model stores halves, so the log holds exactly what is served.
+    """
+
+    model: str
+    dimension: int = Field(gt=0)
+    halves: bytes
+
+
+class Memory(Record):
+    """One version of one statement.
+
+    Attributes:
+        memory_id: this version; derived from the outcome that brought it forth.
+        lineage_id: the ``memory_id`` of the lineage's first version.
+        kind: semantic, episodic or procedural.
+        content: the statement, in the user's language.
+        slot: the attribute it states.
+        about: ``"user"``, or of whom it speaks.
+        importance: 1 (trivia) to 5 (safety).
+        confidence: stated or inferred.
+        source: who vouches for it.
+        turn_id: the turn that caused it.
+        conversation_id: the conversation of that turn.
+        quote: the exact words of the turn that caused it.
+        valid_from: since when it is true.
+        valid_to: until when it was true; ``None`` while it is.
+        recorded_at: when the ledger learnt it.
+        expires_at: when it ceases by itself, or ``None``.
+        embedding: the vector of ``content``; ``None`` where the embedder gave none (yet).
+    """
+
+    memory_id: UUID
+    lineage_id: UUID
+    kind: MemoryKind
+    content: str = Field(min_length=1)
+    slot: Slot
+    about: str = Field(min_length=1)
+    importance: int = Field(ge=1, le=5)
+    confidence: Confidence
+    source: Source
+    turn_id: UUID
+    conversation_id: str
+    quote: str
+    valid_from: UtcDatetime
+    valid_to: UtcDatetime | None = None
+    recorded_at: UtcDatetime
+    expires_at: UtcDatetime | None = None
+    embedding: Embedding | None = None
+
+    @property
+    def single_valued(self) -> bool:
+        """Whether a newer value of the same slot and about displaces this one."""
+        return self.slot in SINGLE_VALUED
+
+
+def statement_key(kind: MemoryKind, about: str, content: str, valid_from: datetime) -> bytes:
+    """Return the 16-byte key under which two statements count as the same one.
+
+    Case, spacing, punctuation and Unicode form do not matter. An episode is bound to its time: the
+    same words said at another time are another episode.
+    """
+    digest = blake2b(digest_size=16, person=b"ml-statement")
+    moment = valid_from.astimezone(UTC).isoformat() if kind is MemoryKind.EPISODIC else ""
+    for part in (kind.value, folded(about), folded(content), moment):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(4, "big"))
+        digest.update(encoded)
+    return digest.digest()
+
+
+def folded(text: str) -> str:
+    """Return ``text`` without case, spacing and punctuation, for comparing statements.
+
+    Symbols stay (``C`` and ``C++`` differ), and so do signs and points between digits (``1.5`` and
+    ``15`` differ). A text of nothing but punctuation is kept as it is, so that two of them differ.
+    """
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    kept = [
+        character if _is_kept(normal, index) else " " for index, character in enumerate(normal)
+    ]
+    return " ".join("".join(kept).split()) or normal
+
+
+def _is_kept(text: str, index: int) -> bool:
+    category = unicodedata.category(text[index])
+    if not category.startswith(("P", "Z", "C")):
+        return True
+    between_digits = (
+        0 < index < len(text) - 1 and text[index - 1].isdigit() and text[index + 1].isdigit()
+    )
+    before_digit = text[index] == "-" and index + 1 < len(text) and text[index + 1].isdigit()
+    return (between_digits or before_digit) and category.startswith("P")
