@@ -133,6 +133,8 @@ class Closing(StrEnum):
     NOTHING_FOUND = "nothing_found"
     REJECTED = "rejected"
     DEAD_LETTERED = "dead_lettered"
+    ERASED = "erased"
+    """The keys of its subject are destroyed; this outcome is sealed for the system subject."""
 
 
 class Outcome(Record):

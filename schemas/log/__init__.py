@@ -1,0 +1,1 @@
+"""Reading and appending to the Kafka log."""

@@ -1,0 +1,220 @@
+"""Ports: what one package needs of another, wired together by ``deploy``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.memory import Memory
+from schemas.records import Closing, InvalidItem, Operation, Turn, Usage
+from schemas.slots import Slot
+
+Vectors = NDArray[np.float32]
+"""Shape ``(texts, dimension)``, each row of length 1."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of one model.
+
+    Attributes:
+        name: the model's name with its version; vectors of different names are never compared.
+        dimension: number of components.
+        min_similarity: the cosine at and above which this model's vectors count as related.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def dimension(self) -> int: ...  # noqa: D102 - described with the class
+
+    @property
+    def min_similarity(self) -> float: ...  # noqa: D102 - described with the class
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector of length 1 for each text.
+
+        Raises:
+            EmbeddingFailed: no usable vectors: not finite, of length 0, or of another shape.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownMemory:
+    """A live memory that an extractor is shown, under the short name it may refer to it by."""
+
+    reference: str
+    memory: Memory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractionRequest:
+    """What an extractor gets.
+
+    Attributes:
+        turn: the turn, its text free of our own injection block.
+        known: the user's nearest live memories.
+    """
+
+    turn: Turn
+    known: tuple[KnownMemory, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extraction:
+    """What an extractor answers.
+
+    Attributes:
+        operations: what it proposes, with references resolved to memory ids.
+        invalid: the items of its answer that could not be read.
+        usage: what it cost.
+    """
+
+    operations: tuple[Operation, ...]
+    invalid: tuple[InvalidItem, ...] = ()
+    usage: Usage = Usage()
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Proposes memories from a turn.
+
+    Attributes:
+        name: ``rules``, ``verbatim`` or the name of another.
+        model: the model behind it; its own name where there is none.
+        prompt_hash: hash of everything but the turn that shapes its answers.
+        known_max: how many of the user's nearest live memories it wants to be shown; 0 for none.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def model(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def prompt_hash(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def known_max(self) -> int: ...  # noqa: D102 - described with the class
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        """Propose memories.
+
+        Raises:
+            ExtractionFailed: the answer could not be used; asking again may help.
+            ExtractionRejected: the answer could not be used, and asking again would not help.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionProgress:
+    """How far the ledger has come in one partition.
+
+    Attributes:
+        open_offsets: the offsets of turns that the projector has seen and that no outcome closes.
+        turns_next: the first offset of the turns topic that the projector has not read.
+        memories_next: the first offset of the memories topic that it has not applied.
+        proposals_floor: no turn that is still open has a proposal below this offset.
+    """
+
+    open_offsets: frozenset[int]
+    turns_next: int
+    memories_next: int
+    proposals_floor: int
+
+    @property
+    def watermark(self) -> int:
+        """The first offset of the turns topic that is not known to be closed."""
+        return min(self.open_offsets, default=self.turns_next)
+
+    def closed(self, offset: int) -> bool:
+        """Whether the turn at ``offset`` is known to be closed."""
+        return offset < self.turns_next and offset not in self.open_offsets
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnContext:
+    """What a worker needs to know before it works on a turn.
+
+    Attributes:
+        closing: how the turn closed already, or ``None``.
+        owner: the worker instance that holds the partition; another one means: stop.
+        nearest: the subject's live memories, nearest first, if asked for.
+    """
+
+    closing: Closing | None
+    owner: str | None
+    nearest: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredMemory:
+    """A version as the read model holds it.
+
+    Attributes:
+        memory: the version; ``valid_to`` is what is known now.
+        retracted: whether it was withdrawn as wrong.
+    """
+
+    memory: Memory
+    retracted: bool
+
+    @property
+    def live(self) -> bool:
+        """Whether it is held to be true now."""
+        return not self.retracted and self.memory.valid_to is None
+
+
+class Ledger(Protocol):
+    """What the workers ask of the projection.
+
+    Every method raises :class:`~schemas.errors.ReadModelUnavailable` where it cannot be reached.
+    """
+
+    async def claim(self, partition: int, owner: str) -> None:
+        """Make ``owner`` the holder of a partition; the one before finds out by its next context."""
+        ...
+
+    async def progress(self, partition: int) -> PartitionProgress:
+        """Return how far the ledger has come in a partition."""
+        ...
+
+    async def wait_applied(self, partition: int, memories_offset: int) -> None:
+        """Return once the outcome at ``memories_offset`` is applied, however long it takes."""
+        ...
+
+    async def context(
+        self,
+        *,
+        subject: UUID,
+        turn_id: UUID,
+        partition: int,
+        vector: Vectors | None,
+        known_max: int,
+    ) -> TurnContext:
+        """Return what is known of a turn, and the subject's memories nearest to ``vector``."""
+        ...
+
+    async def related(
+        self,
+        *,
+        subject: UUID,
+        slots: Collection[tuple[Slot, str]],
+        statement_keys: Collection[bytes],
+        memory_ids: Collection[UUID],
+    ) -> tuple[StoredMemory, ...]:
+        """Return every version that a decision may touch.
+
+        That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
+        that hold a version with any of the statement keys, and of those of the memories named.
+        """
+        ...

@@ -1,0 +1,122 @@
+"""Settings, read from the environment; every process of a pipeline reads the same ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from schemas.errors import ConfigurationError
+from schemas.topics import checked_generation
+
+DEFAULT_TENANT = "local"
+
+
+def default_home() -> Path:
+    """Return where the embedded stores, keys and logs of this machine live.
+
+    Under root it is a system directory, since Postgres then runs as another user who must be able
+    to walk there, which a home directory that is closed to others forbids.
+    """
+    if os.geteuid() == 0:
+        return Path("/var/lib/memledger")
+    data_home = os.environ.get("XDG_DATA_HOME")
+    base = Path(data_home) if data_home else Path.home() / ".local" / "share"
+    return base / "memledger"
+
+
+class Settings(BaseSettings):
+    """The settings of one process.
+
+    Each is read from the environment under ``MEMLEDGER_`` and its name in capitals, but for
+    ``DATABASE_URL`` and ``KAFKA_BOOTSTRAP``, which are read as they are: set, they win over the
+    embedded stores.
+
+    Attributes:
+        home: directory of the embedded stores, the key directory, logs and state.
+        database_url: libpq URL of the read model's database; ``None`` means the embedded one.
+        kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
+        keyring_url: libpq URL of the keyring's own database; ``None`` means ``<read model's server>/
+            memledger_keyring``.
+        key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
+        partitions: number of partitions of each topic when it is made.
+        generation: the generation that is written and served.
+        extractor: ``rules``, ``verbatim``, or ``package.module:factory`` of one of your own.
+        embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
+        embedder_model, embedder_dimension, embedder_base_url, embedder_api_key: for ``openai``.
+        in_flight_max: most turns a worker has in the extractor at once.
+        lane_length_max: most turns of one subject that a worker holds; the partition waits beyond.
+        extract_attempts_max: how often an extraction is tried before the turn is dead-lettered.
+        extract_timeout_s: deadline of one attempt.
+        session_timeout_s: how long the broker waits for a silent worker before it hands its
+            partitions over.
+        gateway_host, gateway_port: where the HTTP API listens.
+        worker_port, projector_port: where their ``/healthz``, ``/readyz``, ``/metrics`` listen; 0
+            picks a free one.
+        request_bytes_max: most bytes of one HTTP request.
+        recall_min_similarity: absolute cosine threshold of recall; ``None`` takes the embedder's.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="MEMLEDGER_", extra="ignore", frozen=True)
+
+    home: Path = Field(default_factory=default_home)
+    database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
+    kafka_bootstrap: str | None = Field(default=None, validation_alias="KAFKA_BOOTSTRAP")
+    keyring_url: str | None = None
+    key_directory: Path | None = None
+    partitions: int = Field(default=8, ge=1, le=1024)
+    generation: str = "g1"
+    extractor: str = "rules"
+    embedder: str = "minilm"
+    embedder_model: str = "text-embedding-3-small"
+    embedder_dimension: int = Field(default=384, ge=1, le=4000)
+    embedder_base_url: str | None = None
+    embedder_api_key: str | None = None
+    in_flight_max: int = Field(default=300, ge=1)
+    lane_length_max: int = Field(default=1000, ge=1)
+    extract_attempts_max: int = Field(default=3, ge=1, le=10)
+    extract_timeout_s: float = Field(default=30.0, gt=0)
+    session_timeout_s: float = Field(default=30.0, ge=6)
+    gateway_host: str = "127.0.0.1"
+    gateway_port: int = Field(default=8765, ge=0, le=65535)
+    worker_port: int = Field(default=0, ge=0, le=65535)
+    projector_port: int = Field(default=0, ge=0, le=65535)
+    request_bytes_max: int = Field(default=32 * 1024 * 1024, ge=1024)
+    recall_min_similarity: float | None = Field(default=None, ge=-1, le=1)
+
+    @field_validator("generation")
+    @classmethod
+    def _generation_can_name_topics(cls, value: str) -> str:
+        try:
+            return checked_generation(value)
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from None
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Read the settings.
+
+        Raises:
+            ConfigurationError: a variable cannot be used; the message names each and why.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            raise ConfigurationError(
+                "; ".join(
+                    f"{_variable(str(detail['loc'][0]))}: {detail['msg']}"
+                    for detail in error.errors(include_url=False)
+                )
+            ) from None
+
+    @property
+    def keys_home(self) -> Path:
+        """The key directory, given or by default."""
+        return self.key_directory if self.key_directory is not None else self.home / "keys"
+
+
+def _variable(name: str) -> str:
+    return name if name.isupper() else f"MEMLEDGER_{name.upper()}"

@@ -1,0 +1,82 @@
+"""The topics of the ledger and their settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from schemas.errors import ConfigurationError
+
+TURNS: Final = "memledger.turns"
+DEAD_LETTERS: Final = "memledger.dead-letters"
+
+RECORD_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The largest record that a topic takes: a turn at its limit with all its text escaped fits."""
+
+_HOUR_MS: Final = 3_600_000
+_DAY_MS: Final = 24 * _HOUR_MS
+_GENERATION: Final = re.compile(r"[a-z0-9][a-z0-9_]{0,30}")
+
+LEDGER_SETTINGS: Final[Mapping[str, str]] = {
+    # Nothing ages out: a replay reads from the start. Keys are unique to an append, so compaction
+    # removes only what a tombstone names.
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.5",
+    "max.compaction.lag.ms": str(7 * _DAY_MS),
+    # A quiet partition rolls its segment by time too: the active one is never compacted.
+    "segment.ms": str(_DAY_MS),
+    "segment.bytes": str(256 * 1024 * 1024),
+    # A reader that is offline for a week still sees every tombstone.
+    "delete.retention.ms": str(7 * _DAY_MS),
+    # The broker's clock stamps each record: time in one partition never runs backwards.
+    "message.timestamp.type": "LogAppendTime",
+    "max.message.bytes": str(RECORD_BYTES_MAX),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """One topic.
+
+    Attributes:
+        name: its name.
+        partitions: fixed when it is made; the same for every topic of a subject's data.
+        settings: topic-level configuration.
+    """
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str]
+
+
+def proposals_topic(generation: str) -> str:
+    """Return the topic of a generation's proposals."""
+    return f"memledger.proposals.{checked_generation(generation)}"
+
+
+def memories_topic(generation: str) -> str:
+    """Return the topic of a generation's outcomes."""
+    return f"memledger.memories.{checked_generation(generation)}"
+
+
+def checked_generation(generation: str) -> str:
+    """Return ``generation`` if it can name topics, a consumer group and a database schema.
+
+    Raises:
+        ConfigurationError: it is not 1 to 31 of ``a-z 0-9 _``, beginning with a letter or digit.
+    """
+    if not _GENERATION.fullmatch(generation):
+        raise ConfigurationError(
+            f"generation {generation!r}: use 1 to 31 of a-z, 0-9 and _, not beginning with _"
+        )
+    return generation
+
+
+def ledger_topics(generation: str, partitions: int) -> tuple[Topic, ...]:
+    """Return every topic that a pipeline of one generation needs."""
+    names = (TURNS, proposals_topic(generation), memories_topic(generation), DEAD_LETTERS)
+    return tuple(
+        Topic(name=name, partitions=partitions, settings=LEDGER_SETTINGS) for name in names
+    )
