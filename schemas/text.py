@@ -1,0 +1,197 @@
+"""What text, identifiers and times must be before anything else sees them.
+
+The policy at the door, the same for HTTP requests, imports and commands:
+
+- Text is brought into Unicode normal form C and otherwise kept as it is: never trimmed, never cut.
+- NUL and lone surrogates are refused, since neither UTF-8 nor Postgres can hold them.
+- An identifier is opaque: ``/``, blanks, ``..`` and ``%`` mean nothing in it. It is refused where
+  it is empty, nothing but blanks, too long, or holds a control character.
+- A time names its zone and lies between 1970 and now.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from schemas.errors import InputTooLarge, InvalidInput
+
+USER_ID_CHARACTERS_MAX: Final = 512
+IDENTIFIER_CHARACTERS_MAX: Final = 512
+
+SKEW_MAX: Final = timedelta(minutes=5)
+"""How far a client's clock may run ahead: the tolerance that is customary in Kerberos."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECONDS_FROM: Final = 100_000_000_000
+"""From here a number counts milliseconds: as such it is March 1973, as seconds the year 5138."""
+
+
+def clean_text(field: str, value: str, *, max_characters: int, blank: bool = False) -> str:
+    """Return ``value`` in Unicode normal form C.
+
+    Args:
+        field: the field's name, as the caller spells it.
+        value: the text.
+        max_characters: the most characters (code points) it may have, counted after normalisation.
+        blank: whether it may be empty or nothing but white space.
+
+    Raises:
+        InvalidInput: it is blank, or holds NUL or a lone surrogate; the message tells the position
+            of the character, counted from 0.
+        InputTooLarge: it is longer than ``max_characters``.
+    """
+    normal = _normalised(field, value)
+    _require_length(field, normal, max_characters)
+    if not blank and not normal.strip():
+        raise InvalidInput(
+            field=field, problem="is empty or blank", remedy="send at least one visible character"
+        )
+    return normal
+
+
+def clean_user_id(value: str) -> str:
+    """Return a user id in Unicode normal form C, so that both spellings of an accent are one user.
+
+    Raises:
+        InvalidInput: it is empty or nothing but blanks, or holds a control character or a lone
+            surrogate.
+        InputTooLarge: it is longer than ``USER_ID_CHARACTERS_MAX``.
+    """
+    return _clean_opaque("user_id", value, USER_ID_CHARACTERS_MAX)
+
+
+def clean_identifier(field: str, value: str) -> str:
+    """Return a conversation's or a turn's client-side id in Unicode normal form C.
+
+    Raises:
+        InvalidInput: as for :func:`clean_user_id`.
+        InputTooLarge: it is longer than ``IDENTIFIER_CHARACTERS_MAX``.
+    """
+    return _clean_opaque(field, value, IDENTIFIER_CHARACTERS_MAX)
+
+
+def parse_moment(
+    field: str, value: str, *, now: datetime, skew: timedelta = SKEW_MAX
+) -> tuple[datetime, int]:
+    """Return the moment that an ISO 8601 text names, in UTC, and its offset from UTC in minutes.
+
+    Args:
+        field: the field's name, as the caller spells it.
+        value: date, time and zone, such as ``2026-03-01T09:30:00+01:00``.
+        now: the current time, aware.
+        skew: how far ahead of ``now`` it may lie.
+
+    Raises:
+        InvalidInput: it is not such a time, names no zone, lies before 1970 or in the future.
+    """
+    try:
+        # RFC 3339 allows the letters in lower case, datetime only in upper case.
+        moment = datetime.fromisoformat(value.upper())
+    except ValueError:
+        raise InvalidInput(
+            field=field,
+            problem="is not an ISO 8601 time",
+            remedy="send date, time and zone, such as 2026-03-01T09:30:00+01:00",
+        ) from None
+    offset = moment.utcoffset()
+    if offset is None:
+        raise InvalidInput(
+            field=field,
+            problem="names no time zone",
+            remedy="append Z for UTC or an offset such as +01:00",
+        )
+    return _require_past(field, moment, now=now, skew=skew), round(offset.total_seconds() / 60)
+
+
+def parse_epoch(
+    field: str, value: float | Decimal, *, now: datetime, skew: timedelta = SKEW_MAX
+) -> datetime:
+    """Return the moment of a number of seconds since 1970, as exports of chats tell times.
+
+    Args:
+        field: the field's name, as the file spells it.
+        value: seconds, or milliseconds where it is 100,000,000,000 or more.
+        now: the current time, aware.
+        skew: how far ahead of ``now`` it may lie.
+
+    Raises:
+        InvalidInput: it is not a finite number, lies before 1970 or in the future.
+    """
+    try:
+        seconds = float(value)
+        moment = _EPOCH + timedelta(
+            seconds=seconds / 1000 if seconds >= _MILLISECONDS_FROM else seconds
+        )
+    except (OverflowError, ValueError):
+        # Neither a float nor a calendar reaches that far, or it is not a number at all.
+        raise InvalidInput(
+            field=field,
+            problem="is not a number of seconds since 1970",
+            remedy="give seconds since 1970-01-01T00:00:00Z, or an ISO 8601 time with its zone",
+        ) from None
+    return _require_past(field, moment, now=now, skew=skew)
+
+
+def _normalised(field: str, value: str) -> str:
+    nul = value.find("\x00")
+    if nul >= 0:
+        raise InvalidInput(
+            field=field,
+            problem=f"holds a NUL character at position {nul}",
+            remedy="remove it",
+        )
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            field=field,
+            problem=f"holds a lone surrogate (half a character) at position {error.start}",
+            remedy="send whole characters: a text was cut inside one, or decoded wrongly",
+        ) from None
+    return unicodedata.normalize("NFC", value)
+
+
+def _clean_opaque(field: str, value: str, max_characters: int) -> str:
+    normal = clean_text(field, value, max_characters=max_characters)
+    # Printable text, which nearly every identifier is, holds no control character.
+    if not normal.isprintable():
+        for position, character in enumerate(normal):
+            if unicodedata.category(character) == "Cc":
+                raise InvalidInput(
+                    field=field,
+                    problem=f"holds the control character U+{ord(character):04X} at position "
+                    f"{position}",
+                    remedy="remove it",
+                )
+    return normal
+
+
+def _require_length(field: str, value: str, max_characters: int) -> None:
+    if len(value) > max_characters:
+        raise InputTooLarge(
+            field=field,
+            problem=f"has {len(value)} characters, the limit is {max_characters}",
+            remedy="shorten it, or send it in parts",
+        )
+
+
+def _require_past(field: str, moment: datetime, *, now: datetime, skew: timedelta) -> datetime:
+    # Compared before conversion, which overflows at either end of the calendar.
+    if moment < _EPOCH:
+        raise InvalidInput(
+            field=field,
+            problem="lies before 1970",
+            remedy="send when it was said; no chat is older than that",
+        )
+    if moment > now + skew:
+        raise InvalidInput(
+            field=field,
+            problem=f"lies more than {int(skew.total_seconds() // 60)} minutes in the future",
+            remedy="send when it was said, and check the sender's clock and unit",
+        )
+    return moment.astimezone(UTC)
