@@ -3,3 +3,7 @@
 Both are started detached and found again by a later process; both keep their data on disk and
 listen on 127.0.0.1 alone.
 """
+
+from deploy.embedded.postgres import EmbeddedPostgres
+
+__all__ = ["EmbeddedPostgres"]

@@ -132,11 +132,11 @@ class DataDirectoryError(EmbeddedStoreError):
 
 
 class DataDirectoryNotWritableError(DataDirectoryError):
-    """The data directory, or a file in it, cannot be created or written."""
+    """The data directory, or a file in it, cannot be created, read or written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be written: {reason}.",
+            f"{path} cannot be read and written: {reason}.",
             "Choose a directory on a writable disk that belongs to you, or give yourself the right "
             "to write there.",
         )

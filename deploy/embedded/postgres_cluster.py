@@ -1,0 +1,99 @@
+"""Making PostgreSQL's own data directory."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from deploy.embedded.accounts import ServiceAccount
+from deploy.embedded.directories import explained, sync_directory, write_private
+from deploy.embedded.errors import DiskFullError, PostgresFailedError
+from deploy.embedded.postgres_binaries import PostgresBinaries
+from deploy.embedded.postgres_databases import SUPERUSER
+
+# The programs need nothing of the caller's environment, whose PG* variables would mislead them.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+NO_SPACE = "No space left on device"
+
+_TIMEOUT_SECONDS = 300.0
+
+
+def initialise_cluster(
+    cluster: Path,
+    *,
+    binaries: PostgresBinaries,
+    account: ServiceAccount | None,
+    superuser_password: str,
+    log: Path,
+) -> None:
+    """Make a data directory; a crash on the way leaves none.
+
+    Args:
+        cluster: The directory to make; only its parent exists.
+        binaries: The installation whose `initdb` makes it.
+        account: Who is to own it; the caller where None.
+        superuser_password: The password of the role `postgres`.
+        log: Where the output of `initdb` goes when it fails.
+
+    Raises:
+        DataDirectoryError: It cannot be written, or the disk is full.
+        PostgresFailedError: `initdb` failed.
+    """
+    partial = cluster.with_name(f"{cluster.name}.partial")
+    password_file = cluster.with_name(".initial-password")
+    with explained(cluster):
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700)
+        write_private(password_file, superuser_password)
+        if account is not None:
+            shutil.chown(partial, account.user_id, account.group_id)
+            shutil.chown(password_file, account.user_id, account.group_id)
+        try:
+            _run_initdb(partial, password_file, binaries, account, log)
+        finally:
+            password_file.unlink()
+        partial.replace(cluster)
+        sync_directory(cluster.parent)
+
+
+def _run_initdb(
+    cluster: Path,
+    password_file: Path,
+    binaries: PostgresBinaries,
+    account: ServiceAccount | None,
+    log: Path,
+) -> None:
+    done = subprocess.run(
+        [
+            binaries.program("initdb"),
+            f"--pgdata={cluster}",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            # PostgreSQL's own C.UTF-8: it compares bytes, and no upgrade of the system's C library
+            # can change the order under an index.
+            "--locale-provider=builtin",
+            f"--username={SUPERUSER}",
+            "--auth=scram-sha-256",
+            f"--pwfile={password_file}",
+            "--no-instructions",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=ENVIRONMENT,
+        cwd="/",
+        user=account.user_id if account else None,
+        group=account.group_id if account else None,
+        extra_groups=[] if account else None,
+        timeout=_TIMEOUT_SECONDS,
+        check=False,
+    )
+    if done.returncode == 0:
+        return
+    if NO_SPACE in done.stdout:
+        raise DiskFullError(cluster.parent)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(done.stdout)
+    lines = tuple(line for line in done.stdout.splitlines() if line.strip())
+    raise PostgresFailedError("could not make its data directory", log, lines[-15:])

@@ -1,0 +1,2 @@
+-- The keyring: a system of record, backed up apart from the read model.
+CREATE DATABASE memledger_keyring OWNER memledger;
