@@ -1,0 +1,145 @@
+"""Real stores for the tests: one broker and one Postgres a run, fresh databases and topics a test."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from psycopg import sql
+from schemas.log.admin import ensure_topics
+from schemas.topics import ledger_topics
+
+GENERATION = "g1"
+PARTITIONS = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestStores:
+    """Stores that hold nothing yet.
+
+    Attributes:
+        database_url: an empty database with pgvector, for the read model.
+        keyring_url: an empty database, for the keyring.
+        kafka_bootstrap: a broker with the topics of ``generation``, empty.
+        key_directory: an empty directory for epoch keys.
+        generation: the generation of the topics.
+        partitions: how many partitions each topic has.
+    """
+
+    __test__ = False
+
+    database_url: str
+    keyring_url: str
+    kafka_bootstrap: str
+    key_directory: Path
+    generation: str
+    partitions: int
+
+
+@pytest.fixture(scope="session")
+def shared_home() -> Iterator[Path]:
+    """A directory that Postgres' own user can walk to, which pytest's own is not."""
+    home = Path(tempfile.mkdtemp(prefix="memledger-test-"))
+    home.chmod(0o755)
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres(shared_home: Path) -> Iterator[EmbeddedPostgres]:
+    """A running Postgres with pgvector."""
+    server = EmbeddedPostgres(shared_home / "postgres")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(shared_home: Path) -> Iterator[EmbeddedBroker]:
+    """A running Kafka broker."""
+    server = EmbeddedBroker(shared_home / "kafka")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(broker: EmbeddedBroker) -> str:
+    """The broker's address; its topics are whatever the test before left."""
+    return broker.start()
+
+
+@pytest.fixture
+def postgres_url(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A fresh database with pgvector, owned by the ordinary role."""
+    yield from _fresh_database(postgres)
+
+
+@pytest.fixture
+def keyring_url(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A fresh database for a keyring."""
+    yield from _fresh_database(postgres)
+
+
+@pytest.fixture
+def ledger_bootstrap(kafka_bootstrap: str) -> str:
+    """The broker's address, with the ledger's topics empty."""
+    recreate_topics(kafka_bootstrap)
+    return kafka_bootstrap
+
+
+@pytest.fixture
+def stores(
+    postgres_url: str, keyring_url: str, ledger_bootstrap: str, tmp_path: Path
+) -> TestStores:
+    """Fresh databases and empty topics."""
+    return TestStores(
+        database_url=postgres_url,
+        keyring_url=keyring_url,
+        kafka_bootstrap=ledger_bootstrap,
+        key_directory=tmp_path / "keys",
+        generation=GENERATION,
+        partitions=PARTITIONS,
+    )
+
+
+def recreate_topics(bootstrap: str) -> None:
+    """Remove every topic of a ledger and make those of one generation anew."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    existing = [name for name in admin.list_topics(timeout=10).topics if name[:2] != "__"]
+    if existing:
+        for future in admin.delete_topics(existing, operation_timeout=20).values():
+            future.result(20)
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            asyncio.run(ensure_topics(bootstrap, ledger_topics(GENERATION, PARTITIONS)))
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return
+
+
+def _fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgres.superuser_url(), autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} OWNER memledger").format(sql.Identifier(name))
+        )
+    with psycopg.connect(postgres.superuser_url(name), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    yield postgres.url(name)
+    with psycopg.connect(postgres.superuser_url(), autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
