@@ -1,4 +1,4 @@
-"""Real stores for the tests: one broker and one Postgres a run, fresh databases and topics a test."""
+"""Real stores: one broker and one Postgres a run, fresh databases and topics a test."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import psycopg
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
 from psycopg import sql
+
+from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
 from schemas.log.admin import ensure_topics
 from schemas.topics import ledger_topics
 
