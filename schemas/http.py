@@ -1,0 +1,230 @@
+"""Errors over HTTP: every refusal is a problem detail as RFC 9457 describes it.
+
+A body has ``type`` (``about:blank``: status and ``code`` say what it is), ``title``, ``status``,
+``detail`` and ``code``, a stable name to branch on; a refused field adds ``errors``. No body
+repeats what the caller sent but for the names of its fields.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.errors import (
+    EmbeddingFailed,
+    InputTooLarge,
+    InvalidApiKey,
+    InvalidInput,
+    KeyringUnavailable,
+    LogBusy,
+    LogUnavailable,
+    MemledgerError,
+    NotCaughtUp,
+    ReadModelUnavailable,
+    SubjectErased,
+    UnknownTenant,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_LOGGER: Final = logging.getLogger(__name__)
+_WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProblemKind:
+    """How one class of errors is answered.
+
+    Attributes:
+        status: the HTTP status.
+        title: what it is, the same for every occurrence.
+        retry_after_s: after how many seconds it is worth asking again; ``None`` where it is not.
+    """
+
+    status: HTTPStatus
+    title: str
+    retry_after_s: int | None = None
+
+
+KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
+    InvalidInput: ProblemKind(
+        status=HTTPStatus.UNPROCESSABLE_ENTITY, title="The request cannot be accepted"
+    ),
+    InputTooLarge: ProblemKind(
+        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, title="The request is above a limit"
+    ),
+    InvalidApiKey: ProblemKind(
+        status=HTTPStatus.UNAUTHORIZED, title="The API key is missing, malformed or not valid"
+    ),
+    UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
+    SubjectErased: ProblemKind(status=HTTPStatus.GONE, title="The user was erased"),
+    LogBusy: ProblemKind(
+        status=HTTPStatus.TOO_MANY_REQUESTS,
+        title="Too much waits to be written already",
+        retry_after_s=1,
+    ),
+    LogUnavailable: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE, title="The log does not answer", retry_after_s=5
+    ),
+    KeyringUnavailable: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE, title="The keyring does not answer", retry_after_s=5
+    ),
+    ReadModelUnavailable: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The read model does not answer",
+        retry_after_s=5,
+    ),
+    # Not 503: everything works, the caller set a condition that did not hold in time.
+    NotCaughtUp: ProblemKind(
+        status=HTTPStatus.GATEWAY_TIMEOUT,
+        title="The awaited turn is not processed yet",
+        retry_after_s=1,
+    ),
+    EmbeddingFailed: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The embedder gave no usable vector",
+        retry_after_s=5,
+    ),
+}
+"""How errors are answered; a class that is not listed is answered as its nearest listed base."""
+
+_UNEXPECTED: Final = ProblemKind(
+    status=HTTPStatus.INTERNAL_SERVER_ERROR, title="The request failed in an unforeseen way"
+)
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **extra: object,
+) -> Response:
+    """Return a problem detail.
+
+    Args:
+        status: the HTTP status.
+        title: what it is, the same for every occurrence.
+        detail: what is wrong here and what to do about it.
+        headers: further headers.
+        extra: further members of the body, such as ``code``; they must be JSON.
+    """
+    body = {"type": "about:blank", "title": title, "status": int(status), "detail": detail, **extra}
+    # Escaped to ASCII, since a name that a caller sent may hold half a character.
+    return Response(
+        json.dumps(body, ensure_ascii=True).encode(),
+        status_code=int(status),
+        headers=dict(headers or {}),
+        media_type=MEDIA_TYPE,
+    )
+
+
+def problem_of(error: MemledgerError) -> Response:
+    """Return the answer to an error that memledger raised on purpose."""
+    kind = _kind_of(error)
+    if kind is _UNEXPECTED:
+        # Such a message is for the operator: a caller could do nothing about it.
+        _LOGGER.error("request failed", exc_info=error)
+        return _unexpected_problem()
+    extra: dict[str, object] = {"code": _code_of(error)}
+    if isinstance(error, InvalidInput):
+        extra["errors"] = [_field_error(error.field, error.problem, error.remedy)]
+    headers = {}
+    if kind.retry_after_s is not None:
+        headers["Retry-After"] = str(kind.retry_after_s)
+    if kind.status is HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(kind.status, kind.title, str(error), headers=headers, **extra)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Make an application answer every error with a problem detail."""
+
+    async def on_memledger_error(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, MemledgerError)  # noqa: S101 - registered for this class alone
+        return problem_of(error)
+
+    async def on_validation_error(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class alone
+        return _validation_problem(error.errors())
+
+    async def on_http_exception(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
+        phrase = HTTPStatus(error.status_code).phrase
+        code = phrase.lower().replace(" ", "_")
+        return problem(
+            error.status_code, phrase, str(error.detail), headers=error.headers, code=code
+        )
+
+    async def on_unexpected(_request: Request, _error: Exception) -> Response:
+        # The server logs it with its traceback: it is raised again after this answer.
+        return _unexpected_problem()
+
+    app.add_exception_handler(MemledgerError, on_memledger_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+    app.add_exception_handler(HTTPException, on_http_exception)
+    app.add_exception_handler(Exception, on_unexpected)
+
+
+def _kind_of(error: MemledgerError) -> ProblemKind:
+    for base in type(error).__mro__:
+        if base in KINDS:
+            return KINDS[base]
+    return _UNEXPECTED
+
+
+def _code_of(error: MemledgerError) -> str:
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) else _WORD_START.sub("_", type(error).__name__).lower()
+
+
+def _unexpected_problem() -> Response:
+    return problem(
+        _UNEXPECTED.status,
+        _UNEXPECTED.title,
+        "try again; if it fails again, the server's log tells why",
+        code="internal_error",
+    )
+
+
+def _validation_problem(errors: Sequence[Any]) -> Response:
+    fields = [_described(error) for error in errors]
+    kind = KINDS[InvalidInput]
+    return problem(
+        kind.status,
+        kind.title,
+        "; ".join(f"{field['field']}: {field['problem']}; {field['remedy']}" for field in fields),
+        code=InvalidInput.code,
+        errors=fields,
+    )
+
+
+def _described(error: Mapping[str, Any]) -> dict[str, str]:
+    # Only names and messages: the values are a user's words.
+    location = error["loc"]
+    name = ".".join(str(part) for part in location[1:]) or str(location[0])
+    match error["type"]:
+        case "extra_forbidden":
+            return _field_error(name, "is not a known field", "remove it, or check its spelling")
+        case "missing":
+            return _field_error(name, "is missing", "send it")
+        case "json_invalid":
+            return _field_error("body", "is not JSON", "send one JSON object encoded as UTF-8")
+        case _:
+            return _field_error(name, str(error["msg"]), "see the API reference at /docs")
+
+
+def _field_error(field: str, problem_text: str, remedy: str) -> dict[str, str]:
+    return {"field": field, "problem": problem_text, "remedy": remedy}
