@@ -28,7 +28,17 @@ CREATE TABLE open_turns (
     -- Turns that were read and not closed. It names no subject, so progress is read without one.
     partition integer NOT NULL,
     turn_offset bigint NOT NULL,
+    -- The id of the outcome that will close the turn: known before there is one, and readable in an
+    -- outcome's header where its payload is erased.
+    outcome_id uuid NOT NULL,
     PRIMARY KEY (partition, turn_offset)
+);
+
+CREATE TABLE erased_outcomes (
+    -- Turns that closed as erased. The topics are read independently of each other, so the outcome
+    -- may come before the turn; a turn that finds itself here is never open. It names no subject.
+    outcome_id uuid PRIMARY KEY,
+    outcome_offset bigint NOT NULL
 );
 
 CREATE TABLE turns (
@@ -38,6 +48,8 @@ CREATE TABLE turns (
     turn_offset bigint NOT NULL,
     -- How it closed; NULL while it is open.
     closing text,
+    -- Where the outcome that counts stands in the memories topic; NULL while there is none: the
+    -- turn is open, or a tombstone took it and an outcome would still count.
     outcome_offset bigint,
     PRIMARY KEY (subject, turn_id)
 );
@@ -60,7 +72,10 @@ CREATE TABLE memories (
     valid_from timestamptz NOT NULL,
     valid_to timestamptz,
     recorded_at timestamptz NOT NULL,
-    -- When the ledger learnt valid_to; NULL while it is open, or where it was known from the start.
+    -- When the ledger learnt the valid_to that stands here; NULL while it is open, or where it was
+    -- known from the start. A backfill moves both. So what was known at a moment K is: the versions
+    -- with recorded_at <= K, a valid_to learnt after K taken as open, and of a lineage's versions
+    -- that then hold at the time asked for, the one with the greatest valid_from.
     closed_recorded_at timestamptz,
     retracted_at timestamptz,
     last_confirmed_at timestamptz NOT NULL,
@@ -74,18 +89,32 @@ CREATE TABLE memories (
 -- A vector beside its row, not behind a pointer: exact search reads every row of the subject.
 ALTER TABLE memories ALTER COLUMN embedding SET STORAGE MAIN;
 
-CREATE INDEX memories_slot ON memories (subject, slot, about);
+-- about is as long as a user's words make it, and an index entry must not be: it stays outside.
+CREATE INDEX memories_slot ON memories (subject, slot);
 CREATE INDEX memories_statement ON memories (subject, statement_key);
 CREATE INDEX memories_lineage ON memories (subject, lineage_id);
 
--- The second wall: a connection that has named no subject sees and writes nothing.
+-- The second wall: a connection that has named no subject sees and writes nothing. The setting is
+-- read in a subquery, so once a statement and not once a row.
 ALTER TABLE turns ENABLE ROW LEVEL SECURITY;
 ALTER TABLE turns FORCE ROW LEVEL SECURITY;
 CREATE POLICY turns_of_named_subjects ON turns USING (
-    subject = ANY (NULLIF(current_setting('memledger.subjects', true), '')::uuid[])
+    subject = ANY (
+        (SELECT NULLIF(current_setting('memledger.subjects', true), '')::uuid[])::uuid[]
+    )
 );
 ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memories FORCE ROW LEVEL SECURITY;
 CREATE POLICY memories_of_named_subjects ON memories USING (
-    subject = ANY (NULLIF(current_setting('memledger.subjects', true), '')::uuid[])
+    subject = ANY (
+        (SELECT NULLIF(current_setting('memledger.subjects', true), '')::uuid[])::uuid[]
+    )
+);
+
+-- An audit looks for rows of subjects that nobody knows of any more, so it asks for all, explicitly.
+CREATE POLICY turns_of_every_subject ON turns FOR SELECT USING (
+    (SELECT current_setting('memledger.every_subject', true)) = 'yes'
+);
+CREATE POLICY memories_of_every_subject ON memories FOR SELECT USING (
+    (SELECT current_setting('memledger.every_subject', true)) = 'yes'
 );
