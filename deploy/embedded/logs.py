@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+# How the system's ENOSPC reads in the logs of PostgreSQL and of Java.
+NO_SPACE = "No space left on device"
+ADDRESS_IN_USE = "Address already in use"
+
 _LINES_MAX = 15
 _TAIL_BYTES_MAX = 16_384
 
@@ -49,4 +53,16 @@ def last_lines(log: Path, *, since: int = 0) -> tuple[str, ...]:
             text = file.read().decode("utf-8", errors="replace")
     except FileNotFoundError:
         return ()
+    return last_of(text)
+
+
+def last_of(text: str) -> tuple[str, ...]:
+    """Give the end of what a program wrote.
+
+    Args:
+        text: All of it.
+
+    Returns:
+        At most 15 lines that are not blank, oldest first.
+    """
     return tuple(line for line in text.splitlines() if line.strip())[-_LINES_MAX:]

@@ -27,7 +27,7 @@ from deploy.embedded.postgres_binaries import (
     find_binaries,
     require_avx2,
 )
-from deploy.embedded.postgres_cluster import ENVIRONMENT, NO_SPACE, initialise_cluster
+from deploy.embedded.postgres_cluster import initialise_cluster
 from deploy.embedded.postgres_credentials import make_credentials, read_credentials
 from deploy.embedded.postgres_databases import (
     MAINTENANCE_DATABASE,
@@ -51,7 +51,6 @@ _IMMEDIATE_STOP_TIMEOUT_SECONDS = 15.0
 _REMAINS_TIMEOUT_SECONDS = 60.0
 _KILLED_TIMEOUT_SECONDS = 5.0
 _LOG_BYTES_MAX = 5_000_000
-_ADDRESS_IN_USE = "Address already in use"
 
 _SETTINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -233,7 +232,6 @@ class EmbeddedPostgres:
                 process_id = launch_detached(
                     self._command(binaries, port),
                     output=output,
-                    environment=ENVIRONMENT,
                     directory=Path("/"),
                     account=account,
                 )
@@ -313,9 +311,9 @@ class EmbeddedPostgres:
     def _failure(self, reason: str, log_start: int) -> EmbeddedStoreError:
         lines = logs.last_lines(self._log, since=log_start)
         text = "\n".join(lines)
-        if NO_SPACE in text:
+        if logs.NO_SPACE in text:
             return DiskFullError(self._data_dir)
         port = read_ports(self._ports_file).get(_PORT_NAME)
-        if _ADDRESS_IN_USE in text and port is not None:
+        if logs.ADDRESS_IN_USE in text and port is not None:
             return PortInUseError(port, _STORE, self._ports_file)
         return PostgresFailedError(reason, self._log, lines)

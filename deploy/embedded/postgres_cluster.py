@@ -1,18 +1,15 @@
 """Making PostgreSQL's own data directory."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
+from deploy.embedded import logs
 from deploy.embedded.accounts import ServiceAccount
 from deploy.embedded.directories import explained, sync_directory, write_private
 from deploy.embedded.errors import DiskFullError, PostgresFailedError
 from deploy.embedded.postgres_binaries import PostgresBinaries
 from deploy.embedded.postgres_databases import SUPERUSER
-
-# The programs need nothing of the caller's environment, whose PG* variables would mislead them.
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-NO_SPACE = "No space left on device"
+from deploy.embedded.processes import run_tool
 
 _TIMEOUT_SECONDS = 300.0
 
@@ -62,7 +59,7 @@ def _run_initdb(
     account: ServiceAccount | None,
     log: Path,
 ) -> None:
-    done = subprocess.run(
+    output = run_tool(
         [
             binaries.program("initdb"),
             f"--pgdata={cluster}",
@@ -76,24 +73,14 @@ def _run_initdb(
             f"--pwfile={password_file}",
             "--no-instructions",
         ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=ENVIRONMENT,
-        cwd="/",
-        user=account.user_id if account else None,
-        group=account.group_id if account else None,
-        extra_groups=[] if account else None,
-        timeout=_TIMEOUT_SECONDS,
-        check=False,
+        directory=Path("/"),
+        timeout_seconds=_TIMEOUT_SECONDS,
+        account=account,
     )
-    if done.returncode == 0:
+    if output is None:
         return
-    if NO_SPACE in done.stdout:
+    if logs.NO_SPACE in output:
         raise DiskFullError(cluster.parent)
     with log.open("a", encoding="utf-8") as file:
-        file.write(done.stdout)
-    lines = tuple(line for line in done.stdout.splitlines() if line.strip())
-    raise PostgresFailedError("could not make its data directory", log, lines[-15:])
+        file.write(output)
+    raise PostgresFailedError("could not make its data directory", log, logs.last_of(output))

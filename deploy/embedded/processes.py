@@ -3,13 +3,16 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 import psutil
 
 from deploy.embedded.accounts import ServiceAccount
+
+# The programs need nothing of the caller's environment, whose PG* variables would mislead them.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 
 _POLL_SECONDS = 0.02
 
@@ -36,11 +39,49 @@ def wait_until(condition: Callable[[], bool], *, timeout_seconds: float) -> bool
     return True
 
 
+def run_tool(
+    command: Sequence[str | Path],
+    *,
+    directory: Path,
+    timeout_seconds: float,
+    account: ServiceAccount | None = None,
+) -> str | None:
+    """Run a program to its end.
+
+    Args:
+        command: The program and its arguments.
+        directory: The directory it runs in.
+        timeout_seconds: How long it may take before it is killed.
+        account: Whom it runs as; the caller where left out.
+
+    Returns:
+        None where it succeeded; else what it wrote.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=ENVIRONMENT,
+            cwd=directory,
+            user=account.user_id if account else None,
+            group=account.group_id if account else None,
+            extra_groups=[] if account else None,
+            timeout=timeout_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{command[0]} did not end within {timeout_seconds:.0f} seconds"
+    return None if done.returncode == 0 else done.stdout
+
+
 def launch_detached(
     command: Sequence[str | Path],
     *,
     output: IO[bytes],
-    environment: Mapping[str, str],
     directory: Path,
     account: ServiceAccount | None = None,
 ) -> int:
@@ -49,7 +90,6 @@ def launch_detached(
     Args:
         command: The program and its arguments.
         output: Open file that receives its standard output and standard error.
-        environment: All the environment it gets.
         directory: The directory it runs in.
         account: Whom it runs as; the caller where left out.
 
@@ -61,7 +101,7 @@ def launch_detached(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=output,
-        env=dict(environment),
+        env=ENVIRONMENT,
         cwd=directory,
         start_new_session=True,
         user=account.user_id if account else None,
