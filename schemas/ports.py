@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
@@ -163,10 +164,14 @@ class StoredMemory:
     Attributes:
         memory: the version; ``valid_to`` is what is known now.
         retracted: whether it was withdrawn as wrong.
+        confirmed_at: the times of its ``MemoryConfirmed`` events, in any order; the latest alone
+            will do, and then what a late turn says of the time between two confirmations is taken
+            to hold until the latest. Never the time of recording.
     """
 
     memory: Memory
     retracted: bool
+    confirmed_at: tuple[datetime, ...] = ()
 
     @property
     def live(self) -> bool:
