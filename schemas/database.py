@@ -142,7 +142,7 @@ async def _create_database(conninfo: str, name: str, refusal: psycopg.Operationa
             raise refusal
         try:
             await connection.execute(_named("create_database", name=name))
-        except psycopg.errors.DuplicateDatabase:
+        except (psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
             return False  # another process was faster
     return True
 
@@ -264,8 +264,8 @@ async def _check_applied(connection: Connection, migrations: list[_Migration]) -
         migration = migrations[position]
         if number != migration.number or sha256 != migration.sha256:
             raise MigrationError(
-                f"the database was migrated with another text of {name} than {migration.name} of "
-                "this release: restore the file, and put the change into a new migration"
+                f"the database was migrated by {name} with another text than {migration.name} has "
+                "now: restore the file, and put the change into a new migration"
             )
     return len(rows)
 
