@@ -1,0 +1,109 @@
+"""A working copy of the versions that a decision may touch, to which its own events are applied.
+
+The operations of one proposal see each other's effects through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from schemas.events import (
+    MemoryAdded,
+    MemoryBackfilled,
+    MemoryConfirmed,
+    MemoryEvent,
+    MemoryRetracted,
+    MemorySuperseded,
+)
+from schemas.memory import Memory, MemoryKind, folded, statement_key
+from schemas.ports import StoredMemory
+from schemas.slots import Slot
+
+
+class Versions:
+    """Versions by id, as they stand after the events that were applied so far."""
+
+    def __init__(self, related: Iterable[StoredMemory]) -> None:
+        # In an order of our own: a decision must not depend on that of the store's answer.
+        ordered = sorted(related, key=lambda it: (it.memory.valid_from, it.memory.memory_id))
+        self._by_id = {stored.memory.memory_id: stored for stored in ordered}
+
+    def get(self, memory_id: UUID) -> StoredMemory | None:
+        """Return the version of that id, or ``None``."""
+        return self._by_id.get(memory_id)
+
+    def held(self) -> tuple[StoredMemory, ...]:
+        """Return every version that was not retracted."""
+        return tuple(stored for stored in self._by_id.values() if not stored.retracted)
+
+    def of_slot(self, slot: Slot, about: str) -> tuple[StoredMemory, ...]:
+        """Return all versions of an attribute, of whatever lineage, retracted ones too."""
+        return tuple(
+            stored
+            for stored in self._by_id.values()
+            if stored.memory.slot is slot and stored.memory.about == about
+        )
+
+    def of_lineage(self, lineage_id: UUID) -> tuple[StoredMemory, ...]:
+        """Return all versions of a lineage, retracted ones too."""
+        return tuple(
+            stored for stored in self._by_id.values() if stored.memory.lineage_id == lineage_id
+        )
+
+    def apply(self, event: MemoryEvent) -> None:
+        """Change the copy as the projection will change its rows."""
+        match event:
+            case MemoryAdded():
+                self._open(event.memory)
+            case MemorySuperseded():
+                self._close(event.closes, event.memory.valid_from)
+                self._open(event.memory)
+            case MemoryBackfilled():
+                if event.after is not None:
+                    self._close(event.after, event.memory.valid_from)
+                self._open(event.memory)
+            case MemoryConfirmed():
+                stored = self._by_id[event.memory_id]
+                times = (*stored.confirmed_at, event.confirmed_at)
+                self._by_id[event.memory_id] = replace(stored, confirmed_at=times)
+            case MemoryRetracted():
+                stored = self._by_id[event.memory_id]
+                self._by_id[event.memory_id] = replace(stored, retracted=True)
+            case _:
+                return
+
+    def _open(self, memory: Memory) -> None:
+        self._by_id[memory.memory_id] = StoredMemory(memory=memory, retracted=False)
+
+    def _close(self, memory_id: UUID, valid_to: datetime) -> None:
+        stored = self._by_id[memory_id]
+        closed = stored.memory.model_copy(update={"valid_to": valid_to})
+        self._by_id[memory_id] = replace(stored, memory=closed)
+
+
+def covers(memory: Memory, moment: datetime) -> bool:
+    """Whether ``memory`` was true at ``moment``: from its start on, until before its end."""
+    return memory.valid_from <= moment and (memory.valid_to is None or moment < memory.valid_to)
+
+
+def same_statement(one: Memory, other: Memory) -> bool:
+    """Whether two memories state the same.
+
+    In a slot of one value the content alone tells: whether a value is filed as a fact or as an
+    episode does not make it another value.
+    """
+    if one.single_valued and one.slot is other.slot and one.about == other.about:
+        return folded(one.content) == folded(other.content)
+    return key_of(one) == key_of(other)
+
+
+def key_of(memory: Memory) -> bytes:
+    """Return the key under which a memory counts as the same statement as another."""
+    return statement_key(memory.kind, memory.about, memory.content, memory.valid_from)
+
+
+RETRACTABLE_KINDS = (MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL)
+"""The kinds whose statements are found by their words alone; an episode's key needs its time."""
