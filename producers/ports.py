@@ -1,0 +1,71 @@
+"""What the producers need of other parts, wired together by ``deploy``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Protocol
+from uuid import UUID
+
+from schemas.keyring import Erased, SubjectKeys
+from schemas.log.sealed import SealedRecord
+
+
+class SubjectDirectory(Protocol):
+    """The part of the keyring that a producer needs."""
+
+    async def subjects_for(
+        self, tenant: str, user_ids: Collection[str], *, create: bool
+    ) -> dict[str, SubjectKeys]:
+        """Return the keys of each user's subject, made on first sight if ``create``.
+
+        They may come from memory, under a lease.
+
+        Raises:
+            UnknownTenant: no such tenant.
+            KeyringUnavailable: it cannot be reached.
+        """
+        ...
+
+    async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
+        """Return those whose destruction is recorded, asked of the keyring itself, uncached.
+
+        Raises:
+            KeyringUnavailable: it cannot be reached.
+        """
+        ...
+
+    async def fresh_keys(self, subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+        """Return each subject's state, read anew; what is in memory of them gives way to it.
+
+        Raises:
+            KeyMissing: a subject has neither keys nor a record of their destruction.
+            KeyringUnavailable: it cannot be reached.
+        """
+        ...
+
+
+class TurnLog(Protocol):
+    """The part of the log's producer that appends need."""
+
+    def submit(self, topic: str, partition: int, record: SealedRecord) -> asyncio.Future[int]:
+        """Queue one record and return the future of its offset.
+
+        Raises:
+            LogBusy: too much is queued already.
+            LogUnavailable: the broker refuses.
+            InputTooLarge: the record is above the log's limit.
+        """
+        ...
+
+
+class KnownTurns(Protocol):
+    """Tells which turns are in the ledger already."""
+
+    async def known_turns(self, subject: UUID, turn_ids: Collection[UUID]) -> set[UUID]:
+        """Return those of ``turn_ids`` that the subject's ledger holds.
+
+        Raises:
+            ReadModelUnavailable: it cannot be asked.
+        """
+        ...
