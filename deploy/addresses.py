@@ -1,0 +1,67 @@
+"""Where the stores of a pipeline are: given by the environment, or embedded under a home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from deploy.home import Home
+from schemas.errors import ConfigurationError
+from schemas.settings import Settings
+
+KEYRING_DATABASE = "memledger_keyring"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Addresses:
+    """Where the stores are.
+
+    Attributes:
+        database_url: libpq URL of the read model's database.
+        keyring_url: libpq URL of the keyring's database.
+        kafka_bootstrap: ``host:port[,host:port]``.
+    """
+
+    database_url: str
+    keyring_url: str
+    kafka_bootstrap: str
+
+
+def resolve(settings: Settings) -> Addresses:
+    """Return the stores of the pipeline that these settings speak of.
+
+    The environment wins; what it leaves out is taken from the pipeline that runs under the home.
+
+    Raises:
+        ConfigurationError: neither tells.
+    """
+    state = None
+    if settings.database_url is None or settings.kafka_bootstrap is None:
+        state = Home(settings.home).read_state()
+        if state is None:
+            raise ConfigurationError(
+                f"nothing runs under {settings.home}: start it with `memledger up --detach`, or "
+                "set DATABASE_URL and KAFKA_BOOTSTRAP to a pipeline elsewhere"
+            )
+    database_url = settings.database_url or (state.database_url if state else "")
+    return Addresses(
+        database_url=database_url,
+        keyring_url=settings.keyring_url
+        or (keyring_beside(database_url) if settings.database_url else "")
+        or (state.keyring_url if state else ""),
+        kafka_bootstrap=settings.kafka_bootstrap or (state.kafka_bootstrap if state else ""),
+    )
+
+
+def keyring_beside(database_url: str) -> str:
+    """Return the URL of the keyring's database on the server of the read model.
+
+    Raises:
+        ConfigurationError: the URL is no ``postgresql://`` URL.
+    """
+    parts = urlsplit(database_url)
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise ConfigurationError(
+            "DATABASE_URL: give it in the form postgresql://user:password@host:port/database"
+        )
+    return urlunsplit(parts._replace(path=f"/{KEYRING_DATABASE}"))

@@ -1,0 +1,188 @@
+"""``memledger up`` and ``memledger down``."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from typing import Final
+
+import click
+from rich.console import Console
+
+from deploy.cli.output import json_option, print_json
+from deploy.cli.status import RunningPart, parts_of, print_parts, readiness
+from deploy.home import Home, RunState
+from deploy.supervisor.children import end, is_alive
+from deploy.supervisor.stores import Stores
+from deploy.supervisor.supervisor import Supervisor
+from schemas.errors import ConfigurationError, MemledgerError
+from schemas.settings import Settings
+
+_POLL_S: Final = 0.1
+_DOWN_TIMEOUT_S: Final = 120.0
+
+
+@click.command()
+@click.option("--detach", is_flag=True, help="Return once everything is ready; go on behind.")
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Worker processes that share the partitions.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=180.0,
+    show_default=True,
+    help="Seconds to wait for readiness with --detach.",
+)
+@json_option
+def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
+    """Run the whole pipeline on this machine.
+
+    Stores are embedded under MEMLEDGER_HOME unless DATABASE_URL and KAFKA_BOOTSTRAP are set. A
+    pipeline that runs already is found again.
+    """
+    settings = Settings.from_environment()
+    home = Home(settings.home).make()
+    announce = Console(stderr=True, highlight=False)
+    if supervisor_holds(home):
+        state = home.read_state()
+        if not detach:
+            raise ConfigurationError(
+                f"a pipeline runs under {home.root} already: see `memledger status`, stop it with "
+                "`memledger down`"
+            )
+        announce.print(f"a pipeline runs under {home.root} already")
+    elif not detach:
+        Supervisor(
+            settings, workers=workers, announce=lambda step: announce.print(f"· {step}")
+        ).run()
+        return
+    else:
+        start_detached(home, workers=workers)
+    state = wait_until_ready(home, timeout_s=timeout_s, announce=announce)
+    parts = parts_of(settings, state)
+    if as_json:
+        print_json(
+            {
+                "home": str(home.root),
+                "url": state.gateway_url,
+                "parts": [part.as_json() for part in parts],
+            }
+        )
+    else:
+        print_parts(parts)
+        click.echo(f"\nAPI  {state.gateway_url}   key in {home.api_key_file}")
+
+
+@click.command()
+@json_option
+def down(*, as_json: bool) -> None:
+    """Stop what `up` started here, and nothing else."""
+    settings = Settings.from_environment()
+    home = Home(settings.home)
+    stopped = stop(settings, home)
+    if as_json:
+        print_json({"stopped": stopped})
+    else:
+        click.echo(
+            f"stopped: {', '.join(stopped)}" if stopped else f"nothing runs under {home.root}"
+        )
+
+
+def supervisor_holds(home: Home) -> bool:
+    """Whether a supervisor lives that holds this home."""
+    try:
+        with home.lock_file.open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def start_detached(home: Home, *, workers: int) -> None:
+    """Start a supervisor that outlives this process and its terminal."""
+    with (home.logs / "supervisor.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "deploy.supervisor", str(workers)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "MEMLEDGER_HOME": str(home.root)},
+        )
+
+
+def wait_until_ready(home: Home, *, timeout_s: float, announce: Console) -> RunState:
+    """Return the state of a pipeline all of whose processes answer ``/readyz`` with yes.
+
+    Raises:
+        MemledgerError: the supervisor gave up, or time ran out; names the part and its log.
+    """
+    log_file = home.logs / "supervisor.log"
+    seen = log_file.stat().st_size if log_file.exists() else 0
+    deadline = time.monotonic() + timeout_s
+    grace = time.monotonic() + 5.0
+    unready: list[RunningPart] = []
+    while time.monotonic() < deadline:
+        seen = _tell_new_lines(log_file, seen, announce)
+        state = home.read_state()
+        if state is not None and is_alive(state.supervisor):
+            unready = [part for part in readiness(state) if not part.ready]
+            if not unready:
+                return state
+        elif time.monotonic() > grace and not supervisor_holds(home):
+            raise MemledgerError(f"the supervisor gave up: {_last_line(log_file)}")
+        time.sleep(_POLL_S)
+    waiting_for = ", ".join(f"{part.name} ({part.detail})" for part in unready) or "the supervisor"
+    raise MemledgerError(
+        f"not ready after {timeout_s:.0f} s: {waiting_for}; see the logs in {home.logs}"
+    )
+
+
+def stop(settings: Settings, home: Home) -> list[str]:
+    """Stop the supervisor with all it started, or what a dead supervisor left; return their names."""
+    state = home.read_state()
+    stopped: list[str] = []
+    if state is not None and is_alive(state.supervisor):
+        end([state.supervisor], grace_s=_DOWN_TIMEOUT_S)
+        stopped.append("supervisor")
+    if state is not None:
+        left = [child for child in state.children if is_alive(child)]
+        end(left, grace_s=_DOWN_TIMEOUT_S)
+        stopped.extend(child.name for child in state.children)
+    stores = Stores(settings)
+    stores.stop(lambda step: stopped.append(step.removeprefix("stopping ")))
+    home.forget_state()
+    return stopped
+
+
+def _tell_new_lines(log_file: os.PathLike[str], seen: int, announce: Console) -> int:
+    try:
+        with open(log_file, "rb") as log:  # noqa: PTH123 - a seek follows
+            log.seek(seen)
+            fresh = log.read()
+    except FileNotFoundError:
+        return seen
+    for line in fresh.decode(errors="replace").splitlines():
+        _, found, step = line.partition(" supervisor INFO supervisor: ")
+        if found:
+            announce.print(f"· {step}")
+    return seen + len(fresh)
+
+
+def _last_line(log_file: os.PathLike[str]) -> str:
+    try:
+        with open(log_file, encoding="utf-8", errors="replace") as log:  # noqa: PTH123 - as above
+            lines = log.read().splitlines()
+    except FileNotFoundError:
+        return f"it wrote nothing to {log_file}"
+    return lines[-1].partition("cannot run: ")[2] or lines[-1] if lines else "it wrote nothing"

@@ -1,0 +1,176 @@
+"""The home directory of a pipeline on this machine: where its stores, keys, logs and state lie."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from schemas.errors import ConfigurationError
+
+_OPEN_TO_WALK: Final = 0o755
+_CLOSED: Final = 0o700
+
+
+class ChildState(BaseModel):
+    """A process that the supervisor started.
+
+    Attributes:
+        name: ``gateway``, ``worker-1``, ``projector``.
+        pid: its process id.
+        started_at: its start time in seconds since 1970; with the pid it names one process for
+            ever, since a pid alone is used again.
+        url: where its ``/healthz``, ``/readyz`` and ``/metrics`` answer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    pid: int
+    started_at: float
+    url: str
+
+
+class RunState(BaseModel):
+    """What runs under a home, written by the supervisor whenever it changes.
+
+    Attributes:
+        supervisor: the supervisor itself.
+        database_url: the read model's database.
+        keyring_url: the keyring's database.
+        kafka_bootstrap: the broker.
+        embedded_postgres, embedded_broker: whether these are ours to stop.
+        gateway_url: the HTTP API.
+        children: the processes it keeps running.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    supervisor: ChildState
+    database_url: str
+    keyring_url: str
+    kafka_bootstrap: str
+    embedded_postgres: bool
+    embedded_broker: bool
+    gateway_url: str
+    children: tuple[ChildState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The paths below a home directory.
+
+    Attributes:
+        root: the directory itself; Postgres' own user must be able to walk through it.
+    """
+
+    root: Path
+
+    @property
+    def postgres(self) -> Path:
+        """The embedded Postgres."""
+        return self.root / "postgres"
+
+    @property
+    def broker(self) -> Path:
+        """The embedded broker."""
+        return self.root / "kafka"
+
+    @property
+    def logs(self) -> Path:
+        """One log file for each process."""
+        return self.root / "logs"
+
+    @property
+    def run(self) -> Path:
+        """State of what runs now; closed to others, since it holds passwords."""
+        return self.root / "run"
+
+    @property
+    def state_file(self) -> Path:
+        """What runs now."""
+        return self.run / "state.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the supervisor as long as it lives."""
+        return self.run / "supervisor.lock"
+
+    @property
+    def api_key_file(self) -> Path:
+        """The API key of the local tenant."""
+        return self.run / "api-key"
+
+    def make(self) -> Self:
+        """Make the directories that are missing.
+
+        Raises:
+            ConfigurationError: they cannot be made or written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=_OPEN_TO_WALK)
+            for directory in (self.logs, self.run):
+                directory.mkdir(exist_ok=True, mode=_CLOSED)
+            probe = self.run / ".writable"
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.root} cannot be written ({error.strerror}): free or remount the disk, or "
+                "set MEMLEDGER_HOME to a directory that can"
+            ) from None
+        return self
+
+    def read_state(self) -> RunState | None:
+        """Return what was last said to run here, or ``None``; its processes may be gone."""
+        try:
+            return RunState.model_validate_json(self.state_file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except PermissionError:
+            raise ConfigurationError(
+                f"{self.state_file} belongs to another user: run the command as that user"
+            ) from None
+        except ValidationError:
+            raise ConfigurationError(
+                f"{self.state_file} was written by another version: stop that version's processes "
+                "and remove the file"
+            ) from None
+
+    def write_state(self, state: RunState) -> None:
+        """Replace the state file at once, readable by its owner only."""
+        write_privately(self.state_file, state.model_dump_json(indent=2))
+
+    def forget_state(self) -> None:
+        """Remove the state file."""
+        self.state_file.unlink(missing_ok=True)
+
+
+def write_privately(path: Path, text: str) -> None:
+    """Replace a file at once, with mode 0600 from its first byte on."""
+    partial = path.with_name(path.name + ".partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    partial.replace(path)
+
+
+def disk_use_bytes(directory: Path) -> int:
+    """Return the bytes that the files below a directory occupy; files that vanish count as 0."""
+    total = 0
+    for base, _, names in os.walk(directory, onerror=lambda _: None):
+        for name in names:
+            try:
+                total += (Path(base) / name).lstat().st_blocks * 512
+            except OSError:
+                continue
+    return total
+
+
+def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return a value as JSON for a terminal or a pipe."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)

@@ -1,0 +1,50 @@
+"""Making what a pipeline needs before its processes start: databases, topics, keys, a tenant."""
+
+from __future__ import annotations
+
+from deploy.addresses import Addresses
+from deploy.home import Home, write_privately
+from projections.embedders import make_embedder
+from projections.read_model import prepare_read_model
+from schemas.database import ensure_database
+from schemas.errors import InvalidApiKey
+from schemas.keyring import Keyring
+from schemas.log.admin import ensure_topics
+from schemas.settings import DEFAULT_TENANT, Settings
+from schemas.topics import ledger_topics
+
+
+async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
+    """Make what is missing and check what is there; doing it again changes nothing.
+
+    Raises:
+        ConfigurationError: something that is there does not fit these settings.
+        LogUnavailable, KeyringUnavailable, ReadModelUnavailable: a store does not answer.
+    """
+    await ensure_database(addresses.database_url)
+    await ensure_database(addresses.keyring_url)
+    await ensure_topics(
+        addresses.kafka_bootstrap, ledger_topics(settings.generation, settings.partitions)
+    )
+    await prepare_read_model(
+        addresses.database_url, generation=settings.generation, embedder=make_embedder(settings)
+    )
+    keyring = await Keyring.open(addresses.keyring_url, settings.keys_home, migrate=True)
+    try:
+        await keyring.system_subject()
+        await keyring.ensure_tenant(DEFAULT_TENANT)
+        await _ensure_api_key(keyring, home)
+    finally:
+        await keyring.close()
+
+
+async def _ensure_api_key(keyring: Keyring, home: Home) -> None:
+    if home.api_key_file.exists():
+        try:
+            await keyring.authenticate(home.api_key_file.read_text().strip())
+        except InvalidApiKey:
+            # The keyring was made anew, or the key was revoked.
+            home.api_key_file.unlink()
+        else:
+            return
+    write_privately(home.api_key_file, await keyring.create_api_key(DEFAULT_TENANT) + "\n")

@@ -1,0 +1,1 @@
+"""The processes of a pipeline: each wires its parts together and runs until it is told to stop."""

@@ -1,0 +1,94 @@
+"""Running a process: logging, signals and its HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+import uvicorn
+
+from schemas.errors import ConfigurationError, MemledgerError
+from schemas.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_BACKLOG: Final = 2048
+_GRACE_S: Final = 10
+
+Main = Callable[[Settings, asyncio.Event], Awaitable[None]]
+
+
+def run_process(name: str, main: Main) -> None:
+    """Run ``main(settings, stop)`` until it returns; SIGTERM and SIGINT set ``stop``.
+
+    Exits with status 2 where the process cannot start as configured, and 1 where it fails.
+    """
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format=f"%(asctime)s {name} %(levelname)s %(name)s: %(message)s",
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        settings = Settings.from_environment()
+        asyncio.run(_until_stopped(settings, main))
+    except MemledgerError as error:
+        logger.error("%s: %s", type(error).__name__, error)  # noqa: TRY400 - the message says all
+        sys.exit(1)
+
+
+async def _until_stopped(settings: Settings, main: Main) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await main(settings, stop)
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Any, *, host: str, port: int) -> AsyncIterator[int]:  # noqa: ANN401 - any ASGI application
+    """Serve an ASGI application and yield the port; stop serving on leaving.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+    """
+    listener = _listen(host, port)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+    )
+    # The process handles signals itself, so that its parts stop in their own order.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
+    task = asyncio.create_task(server.serve(sockets=[listener]), name="http-server")
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        await task
+        listener.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port} ({error.strerror}): stop what listens there or choose "
+            "another port"
+        ) from None
+    return listener

@@ -1,0 +1,1 @@
+"""Keeping a pipeline running on one machine."""
