@@ -54,6 +54,9 @@ CREATE TABLE turns (
     PRIMARY KEY (subject, turn_id)
 );
 
+-- Recall asks for a subject's first open turn, whatever number of closed ones it has.
+CREATE INDEX turns_open ON turns (subject, turn_offset) WHERE closing IS NULL;
+
 CREATE TABLE memories (
     subject uuid NOT NULL,
     memory_id uuid NOT NULL,
