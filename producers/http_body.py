@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from schemas.errors import InputTooLarge, InvalidInput
+from producers.json_text import decode_json
+from schemas.errors import InputTooLarge
 
 _JSON: Final = "application/json"
 
@@ -31,27 +31,6 @@ async def read_json(request: Request, *, bytes_max: int) -> object:
     """
     _require_json(request)
     return decode_json(await _read_limited(request, bytes_max))
-
-
-def decode_json(body: bytes | bytearray) -> object:
-    """Return what UTF-8 JSON says; a byte order mark in front of it is ignored.
-
-    Raises:
-        InvalidInput: it is not JSON in UTF-8, or nested too deeply to be read.
-    """
-    try:
-        return json.loads(body.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise _unreadable(f"is not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise _unreadable(
-            f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
-    except RecursionError:
-        raise _unreadable("is nested too deeply") from None
-    except ValueError:
-        # An integer of more digits than Python converts.
-        raise _unreadable("holds a number that is too long") from None
 
 
 def _require_json(request: Request) -> None:
@@ -90,10 +69,4 @@ def _too_large(bytes_max: int) -> InputTooLarge:
         field="body",
         problem=f"has more than {bytes_max} bytes",
         remedy="send fewer turns in one request",
-    )
-
-
-def _unreadable(problem: str) -> InvalidInput:
-    return InvalidInput(
-        field="body", problem=problem, remedy="send one JSON object encoded as UTF-8"
     )

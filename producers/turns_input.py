@@ -99,7 +99,7 @@ def read_turn(body: object, *, now: datetime) -> TurnInput:
     try:
         fields = TurnBody.model_validate(body)
     except ValidationError as error:
-        raise _explained(error, body) from None
+        raise explain(error, body, TurnBody) from None
     occurred_at, offset = (
         (None, 0)
         if fields.occurred_at is None
@@ -185,8 +185,14 @@ def _recall_id(value: str) -> UUID:
         ) from None
 
 
-def _explained(error: ValidationError, body: object) -> InvalidInput:
-    """Return the first thing that is wrong, in the words of the policy."""
+def explain(error: ValidationError, body: object, model: type[BaseModel]) -> InvalidInput:
+    """Return the first thing that is wrong with ``body``, in the words of the policy.
+
+    Args:
+        error: what validating it against ``model`` raised.
+        body: any JSON value.
+        model: a model of nothing but texts and numbers.
+    """
     details = error.errors(include_url=False, include_context=False, include_input=False)
     unknown = [str(detail["loc"][0]) for detail in details if detail["type"] == "extra_forbidden"]
     if unknown:
@@ -195,7 +201,7 @@ def _explained(error: ValidationError, body: object) -> InvalidInput:
         return InvalidInput(
             field=ascii(unknown[0][:_SHOWN_MAX])[1:-1],
             problem=f"unknown field{'s' if len(unknown) > 1 else ''} {shown}",
-            remedy=f"leave it out; known are {', '.join(TurnBody.model_fields)}",
+            remedy=f"leave it out; known are {', '.join(model.model_fields)}",
         )
     detail = details[0]
     if not detail["loc"]:
@@ -212,5 +218,12 @@ def _explained(error: ValidationError, body: object) -> InvalidInput:
         except InvalidInput as explained:
             return explained
     return InvalidInput(
-        field=field, problem="is not a text", remedy="send a JSON string, in quotes"
+        field=field, problem="is not of the type it should be", remedy=_wanted(field, model)
     )
+
+
+def _wanted(field: str, model: type[BaseModel]) -> str:
+    described = model.model_fields[field].annotation
+    if described is str or described == str | None:
+        return "send a JSON string, in quotes"
+    return "send a JSON string or a number"

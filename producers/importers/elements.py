@@ -1,0 +1,177 @@
+"""Cutting a large JSON array into its elements without reading the whole of it.
+
+Each element is handed out as the bytes it was written in, to be decoded alone. So one element that
+is not valid JSON, holds half a character or is nested without end costs itself and not the rest,
+which no parser that reads the array as one document can promise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+ELEMENT_BYTES_MAX: Final = 32 * 1024 * 1024
+"""The largest element that is held in memory; far above the longest conversation of an export."""
+
+_CHUNK_BYTES: Final = 256 * 1024
+_STRUCTURE: Final = re.compile(rb'["{}\[\],]')
+_STRING_STOP: Final = re.compile(rb'["\\]')
+_KEY_IN_FRONT: Final = re.compile(rb'"([^"\\]{1,64})"\s*:\s*\Z')
+_KEY_BYTES_MAX: Final = 128
+_OPENING: Final = b"{["
+_CLOSING: Final = b"}]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Element:
+    """One element of the array.
+
+    Attributes:
+        number: its place, from 1.
+        raw: its bytes; empty where ``problem`` says why not.
+        problem: why it cannot be had, or ``None``.
+    """
+
+    number: int
+    raw: bytes = b""
+    problem: str | None = None
+
+
+class _Scanner:
+    """Walks over JSON and stops at every structural character outside of strings.
+
+    Attributes:
+        text: what is held of the file.
+        at: the index in ``text`` behind the last stop.
+        oversized: whether something was dropped since ``keep_from`` was last called.
+    """
+
+    def __init__(self, stream: BinaryIO, bytes_max: int) -> None:
+        self._stream = stream
+        self._bytes_max = bytes_max
+        self._in_string = False
+        self.text = bytearray()
+        self.at = 0
+        self.oversized = False
+
+    def keep_from(self, index: int) -> None:
+        """Drop what lies in front of ``index``."""
+        del self.text[:index]
+        self.at -= index
+        self.oversized = False
+
+    def next_stop(self) -> int | None:
+        """Return the next structural character, or ``None`` at the end of the file."""
+        while True:
+            pattern = _STRING_STOP if self._in_string else _STRUCTURE
+            found = pattern.search(self.text, self.at)
+            if found is None:
+                self.at = max(self.at, len(self.text))
+                if not self.read_on():
+                    return None
+                continue
+            self.at = found.end()
+            stop = self.text[found.start()]
+            if stop == ord('"'):
+                self._in_string = not self._in_string
+            elif stop == ord("\\"):
+                # The escaped character may still be unread: the next search begins behind it.
+                self.at += 1
+            else:
+                return stop
+
+    def read_on(self) -> bool:
+        """Read a further part of the file; return whether there was one."""
+        chunk = self._stream.read(_CHUNK_BYTES)
+        if not chunk:
+            return False
+        if len(self.text) > self._bytes_max:
+            self.at -= len(self.text)
+            self.text.clear()
+            self.oversized = True
+        self.text += chunk
+        return True
+
+
+def split_array(
+    stream: BinaryIO, *, wrappers: Collection[str], bytes_max: int = ELEMENT_BYTES_MAX
+) -> Iterator[Element]:
+    """Yield the elements of the array that a JSON file is, or wraps.
+
+    A file that is one object without such an array counts as the only element.
+
+    Args:
+        stream: the file, behind its byte order mark.
+        wrappers: the names under which a top-level object may hold the array.
+        bytes_max: the largest element that is held in memory.
+    """
+    scanner = _Scanner(stream, bytes_max)
+    depth = 0
+    while (stop := scanner.next_stop()) is not None:
+        if stop in _OPENING:
+            depth += 1
+            if stop == ord("[") and (depth == 1 or (depth == 2 and _wrapped(scanner, wrappers))):  # noqa: PLR2004 - inside the top-level object
+                yield from _elements(scanner, alone=depth == 1)
+                return
+        elif stop in _CLOSING:
+            depth -= 1
+            if depth <= 0:
+                yield _element(scanner, number=1, end=scanner.at)
+                yield from _trailing(scanner, number=2)
+                return
+    yield Element(number=1, problem="the file ends in the middle" if depth else "is not JSON")
+
+
+def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
+    """Yield the elements of the array whose bracket the scanner has just passed.
+
+    Args:
+        scanner: stands behind the bracket.
+        alone: whether the array is all that the file should hold.
+    """
+    number = 1
+    depth = 0
+    scanner.keep_from(scanner.at)
+    while (stop := scanner.next_stop()) is not None:
+        if stop in _OPENING:
+            depth += 1
+            continue
+        if stop in _CLOSING:
+            depth -= 1
+        if depth < 0 or (depth == 0 and stop == ord(",")):
+            element = _element(scanner, number=number, end=scanner.at - 1)
+            empty = depth < 0 and number == 1 and not element.raw and element.problem is None
+            if not empty:
+                yield element
+                number += 1
+            if depth < 0:
+                if alone:
+                    yield from _trailing(scanner, number=number)
+                return
+            scanner.keep_from(scanner.at)
+    yield Element(number=number, problem="the file ends in the middle of it")
+
+
+def _element(scanner: _Scanner, *, number: int, end: int) -> Element:
+    if scanner.oversized:
+        return Element(number=number, problem="is too large to be read")
+    return Element(number=number, raw=bytes(scanner.text[:end]).strip())
+
+
+def _trailing(scanner: _Scanner, *, number: int) -> Iterator[Element]:
+    """Tell where the file goes on behind what it should hold."""
+    scanner.keep_from(scanner.at)
+    more = True
+    while more and not scanner.text.strip():
+        scanner.keep_from(len(scanner.text))
+        more = scanner.read_on()
+    if more:
+        yield Element(number=number, problem="stands behind the end of the list and is left out")
+
+
+def _wrapped(scanner: _Scanner, wrappers: Collection[str]) -> bool:
+    bracket = scanner.at - 1
+    key = _KEY_IN_FRONT.search(scanner.text[max(0, bracket - _KEY_BYTES_MAX) : bracket])
+    return key is not None and key[1].decode(errors="replace") in wrappers

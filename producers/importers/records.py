@@ -1,0 +1,96 @@
+"""What an importer makes of a file, and the interface it does so by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import BinaryIO, Protocol
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportedTurn:
+    """One turn of an export: a user's message and what the assistant answered to it.
+
+    Attributes:
+        client_turn_id: follows from the export alone and never from the file or the turn's place
+            in it, so that the same turn in a later export is the same turn.
+        user_text: what the user said.
+        assistant_text: what the assistant answered up to the user's next message, or ``None``.
+        occurred_at: when the user said it, in UTC; ``None`` counts as the time of the import.
+        utc_offset_minutes: the zone it was said in, in minutes east of UTC; 0 where untold.
+    """
+
+    client_turn_id: str
+    user_text: str
+    assistant_text: str | None
+    occurred_at: datetime | None
+    utc_offset_minutes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """One conversation of an export, or a part of one.
+
+    Attributes:
+        conversation_id: the export's own id.
+        title: what it is called, if it is.
+        turns: its turns, in order.
+        user_id: whose it is, where the export tells; ``None`` for the user the import is for.
+        left_out: how many messages or parts were left out, by reason.
+        notes: how often something was read in a way worth telling, by what it was.
+    """
+
+    conversation_id: str
+    title: str | None
+    turns: tuple[ImportedTurn, ...]
+    user_id: str | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unreadable:
+    """A part of an export that could not be read; the parts around it were.
+
+    Attributes:
+        place: where in the file, such as ``conversation 3`` or ``line 17``.
+        reason: what is wrong with it.
+        conversation_id: the export's own id, where it could be read.
+    """
+
+    place: str
+    reason: str
+    conversation_id: str | None = None
+
+
+class Importer(Protocol):
+    """Reads one format of export."""
+
+    @property
+    def name(self) -> str:
+        """What ``--format`` calls it."""
+        ...
+
+    @property
+    def names_users(self) -> bool:
+        """Whether the format can say whose a conversation is."""
+        ...
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether a file that begins with ``head`` is of this format.
+
+        A byte order mark is cut off already.
+        """
+        ...
+
+    def conversations(
+        self, stream: BinaryIO, *, now: datetime
+    ) -> Iterator[Conversation | Unreadable]:
+        """Yield what the file holds, in its order and in bounded memory.
+
+        Args:
+            stream: the file, behind its byte order mark if it has one.
+            now: the current time, aware; what lies in the future is refused.
+        """
+        ...
