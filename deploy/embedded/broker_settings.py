@@ -85,6 +85,9 @@ def machine_options(heap_mb: int, data_dir: Path, logging: Path) -> list[str]:
     """
     return [
         f"-Xmx{heap_mb}m",
+        # The quick compiler alone. Measured on two cores with records of 1 KB: half the processor
+        # time of the default, at 1,000 records/s and while starting, and 100,000 records/s at most.
+        "-XX:TieredStopAtLevel=1",
         # The smallest footprint of the collectors; pauses on a heap of this size are short.
         "-XX:+UseSerialGC",
         "-XX:MaxDirectMemorySize=128m",
