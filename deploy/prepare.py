@@ -5,7 +5,7 @@ from __future__ import annotations
 from deploy.addresses import Addresses
 from deploy.home import Home, write_privately
 from projections.embedders import make_embedder
-from projections.read_model import prepare_read_model
+from projections.read_model import open_read_model
 from schemas.database import ensure_database
 from schemas.errors import InvalidApiKey
 from schemas.keyring import Keyring
@@ -26,9 +26,14 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
     await ensure_topics(
         addresses.kafka_bootstrap, ledger_topics(settings.generation, settings.partitions)
     )
-    await prepare_read_model(
-        addresses.database_url, generation=settings.generation, embedder=make_embedder(settings)
+    embedder = make_embedder(settings)
+    read_model = await open_read_model(
+        addresses.database_url,
+        generation=settings.generation,
+        embedder=embedder.name,
+        dimension=embedder.dimension,
     )
+    await read_model.close()
     keyring = await Keyring.open(addresses.keyring_url, settings.keys_home, migrate=True)
     try:
         await keyring.system_subject()

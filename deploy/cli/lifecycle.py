@@ -149,7 +149,7 @@ def wait_until_ready(home: Home, *, timeout_s: float, announce: Console) -> RunS
 
 
 def stop(settings: Settings, home: Home) -> list[str]:
-    """Stop the supervisor with all it started, or what a dead supervisor left; return their names."""
+    """Stop the supervisor and all it started, or what a dead one left; return their names."""
     state = home.read_state()
     stopped: list[str] = []
     if state is not None and is_alive(state.supervisor):

@@ -44,16 +44,16 @@ def table(*columns: str, title: str | None = None) -> Table:
     return result
 
 
-class Moment(click.ParamType[datetime]):
+class Moment(click.ParamType):
     """A time on the command line: ISO 8601; a date alone means its end, in UTC."""
 
     name = "time"
 
     def convert(
         self,
-        value: Any,
+        value: Any,  # noqa: ANN401 - click's own signature
         param: click.Parameter | None,
-        ctx: click.Context | None,  # noqa: ANN401 - click's own signature
+        ctx: click.Context | None,
     ) -> datetime:
         """Return an aware time in UTC."""
         if isinstance(value, datetime):

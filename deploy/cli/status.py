@@ -11,9 +11,9 @@ import httpx
 
 from deploy.cli.output import console, json_option, print_json, table
 from deploy.home import Home, RunState, disk_use_bytes
-from deploy.lag import Lag, measure_lag
 from deploy.supervisor.children import is_alive
 from deploy.supervisor.stores import Stores
+from projections.lag import Lag, measure_lag
 from schemas.errors import MemledgerError
 from schemas.settings import Settings
 

@@ -29,29 +29,22 @@ class Stores:
         self.broker = EmbeddedBroker(home.broker) if settings.kafka_bootstrap is None else None
 
     def start(self, announce: Announce) -> Addresses:
-        """Start the embedded stores, or find the running ones again.
+        """Start the embedded stores, or find the running ones again, and return where all are.
 
         Raises:
             EmbeddedStoreError: one cannot be started; the message tells the remedy.
         """
-        if self.postgres is not None:
-            announce("starting PostgreSQL")
-            self.postgres.start()
-        if self.broker is not None:
-            announce("starting the Kafka broker (its jars are fetched the first time)")
-            self.broker.start()
-        return self.addresses()
-
-    def addresses(self) -> Addresses:
-        """Return where the stores are."""
         database_url = self._settings.database_url
         keyring_url = self._settings.keyring_url
         bootstrap = self._settings.kafka_bootstrap
         if self.postgres is not None:
+            announce("starting PostgreSQL")
+            self.postgres.start()
             database_url = self.postgres.url(READ_MODEL_DATABASE)
             keyring_url = keyring_url or self.postgres.url(KEYRING_DATABASE)
         if self.broker is not None:
-            bootstrap = self.broker.bootstrap
+            announce("starting the Kafka broker (its jars are fetched the first time)")
+            bootstrap = self.broker.start()
         assert database_url is not None and bootstrap is not None  # noqa: S101, PT018 - one of the two always told
         return Addresses(
             database_url=database_url,

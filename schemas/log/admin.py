@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from schemas.errors import ConfigurationError, LogUnavailable
 from schemas.topics import Topic
@@ -42,7 +43,8 @@ def _ensure_topics(bootstrap: str, topics: Sequence[Topic], replication: int) ->
         if found not in (None, topic.partitions):
             raise ConfigurationError(
                 f"topic {topic.name} has {found} partitions, MEMLEDGER_PARTITIONS is "
-                f"{topic.partitions}: the number is fixed when the topics are made, set it to {found}"
+                f"{topic.partitions}: the number is fixed when "
+                f"the topics are made, set it to {found}"
             )
     missing = [
         NewTopic(

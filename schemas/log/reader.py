@@ -105,4 +105,4 @@ def headers_of(raw: object) -> Headers:
 def _as_bytes(value: object) -> bytes | None:
     if value is None:
         return None
-    return value.encode() if isinstance(value, str) else bytes(value)  # type: ignore[call-overload, no-any-return]
+    return value.encode() if isinstance(value, str) else bytes(value)  # type: ignore[call-overload]

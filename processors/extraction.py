@@ -1,0 +1,134 @@
+"""Asking the extractor: with a deadline, and a bounded number of times."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+from processors import metrics
+from schemas.errors import ExtractionFailed, ExtractionRejected
+from schemas.injection import cut_injection
+from schemas.memory import Memory
+from schemas.ports import Extraction, ExtractionRequest, Extractor, KnownMemory
+from schemas.records import Proposal, Turn
+
+_BACKOFF_FIRST_S: Final = 0.5
+_BACKOFF_MAX_S: Final = 10.0
+
+
+class Proposer:
+    """Makes the proposal for a turn out of what the extractor answers."""
+
+    def __init__(
+        self,
+        extractor: Extractor,
+        *,
+        generation: str,
+        in_flight_max: int,
+        attempts_max: int,
+        timeout_s: float,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Wire the parts.
+
+        Args:
+            extractor: proposes memories.
+            generation: the generation that asks.
+            in_flight_max: most calls at once.
+            attempts_max: most calls for one turn.
+            timeout_s: deadline of one call.
+            clock: the time, aware.
+        """
+        self._extractor = extractor
+        self._generation = generation
+        self._slots = asyncio.Semaphore(in_flight_max)
+        self._attempts_max = attempts_max
+        self._timeout_s = timeout_s
+        self._clock = clock
+
+    @property
+    def known_max(self) -> int:
+        """How many of the user's memories the extractor wants to be shown."""
+        return self._extractor.known_max
+
+    async def propose(
+        self, turn: Turn, known: Sequence[Memory], *, allowed: Callable[[], None]
+    ) -> Proposal:
+        """Return the proposal for a turn.
+
+        Args:
+            turn: the turn as it was accepted.
+            known: the user's nearest live memories.
+            allowed: called right before each call of the extractor; raises to prevent it.
+
+        Raises:
+            ExtractionFailed: no usable answer after the allowed number of attempts.
+        """
+        request = ExtractionRequest(
+            turn=without_injection(turn),
+            known=tuple(
+                KnownMemory(reference=f"m{number}", memory=memory)
+                for number, memory in enumerate(known, start=1)
+            ),
+        )
+        backoff_s = _BACKOFF_FIRST_S
+        for attempt in range(1, self._attempts_max + 1):
+            try:
+                extraction = await self._call(request, allowed)
+            except ExtractionRejected:
+                raise
+            except ExtractionFailed:
+                if attempt == self._attempts_max:
+                    raise
+                await asyncio.sleep(backoff_s)
+                backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
+            else:
+                return self._proposal(turn, extraction)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _call(self, request: ExtractionRequest, allowed: Callable[[], None]) -> Extraction:
+        async with self._slots:
+            allowed()
+            metrics.IN_FLIGHT.inc()
+            started = time.monotonic()
+            result = "failed"
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    extraction = await self._extractor.extract(request)
+                result = "answered"
+            except TimeoutError:
+                result = "timed_out"
+                raise ExtractionFailed(
+                    f"{self._extractor.name} gave no answer within {self._timeout_s:g} s"
+                ) from None
+            finally:
+                metrics.IN_FLIGHT.dec()
+                metrics.EXTRACTIONS.labels(result).inc()
+                metrics.EXTRACTION_SECONDS.observe(time.monotonic() - started)
+        metrics.INVALID_ITEMS.inc(len(extraction.invalid))
+        return extraction
+
+    def _proposal(self, turn: Turn, extraction: Extraction) -> Proposal:
+        return Proposal(
+            turn_id=turn.turn_id,
+            generation=self._generation,
+            extractor=self._extractor.name,
+            model=self._extractor.model,
+            prompt_hash=self._extractor.prompt_hash,
+            operations=extraction.operations,
+            invalid=extraction.invalid,
+            usage=extraction.usage,
+            proposed_at=self._clock(),
+        )
+
+
+def without_injection(turn: Turn) -> Turn:
+    """Return a turn whose texts hold no block of notes that recall had put there."""
+    user_text = cut_injection(turn.user_text)
+    assistant_text = None if turn.assistant_text is None else cut_injection(turn.assistant_text)
+    if (user_text, assistant_text) == (turn.user_text, turn.assistant_text):
+        return turn
+    return turn.model_copy(update={"user_text": user_text, "assistant_text": assistant_text})

@@ -1,0 +1,45 @@
+"""What a worker counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+CLOSED: Final = Counter(
+    "memledger_turns_closed_total",
+    "Turns whose outcome was appended, by how they closed",
+    ["closing"],
+)
+SKIPPED: Final = Counter(
+    "memledger_turns_skipped_total", "Turn records that needed no work, by reason", ["reason"]
+)
+EXTRACTIONS: Final = Counter(
+    "memledger_extractions_total", "Calls of the extractor, by result", ["result"]
+)
+EXTRACTION_SECONDS: Final = Histogram(
+    "memledger_extraction_seconds",
+    "Duration of one call of the extractor",
+    buckets=(0.001, 0.01, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+PROPOSALS_REUSED: Final = Counter(
+    "memledger_proposals_reused_total", "Turns that were decided from a proposal that stood already"
+)
+INVALID_ITEMS: Final = Counter(
+    "memledger_proposal_items_invalid_total", "Items of extractor answers that could not be read"
+)
+EVENTS: Final = Counter("memledger_memory_events_total", "Memory events appended", ["event"])
+DEAD_LETTERS: Final = Counter(
+    "memledger_dead_letters_total", "Records given up, by stage and error", ["stage", "error"]
+)
+EMBEDDINGS_MISSING: Final = Counter(
+    "memledger_embeddings_missing_total", "Memories stored without a vector, not found by meaning"
+)
+RETRIES: Final = Counter(
+    "memledger_worker_retries_total", "Steps tried again since a part was unavailable", ["error"]
+)
+IN_FLIGHT: Final = Gauge("memledger_extractions_in_flight", "Turns in the extractor now")
+WAITING: Final = Gauge("memledger_turns_waiting", "Turns that this worker holds and has not closed")
+PARTITIONS: Final = Gauge(
+    "memledger_partitions_held", "Partitions that this worker holds, by state", ["state"]
+)
