@@ -1,0 +1,166 @@
+"""Opening the read model of one generation, with the embedder it was built for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
+
+from projections.vectors import VectorTypes
+from schemas.database import Connection, Pool, describe, load_queries, migrate, open_pool
+from schemas.errors import EmbedderMismatch, ReadModelUnavailable
+from schemas.topics import checked_generation
+
+_QUERIES: Final = load_queries("projections", "sql/read_model.sql")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadModel:
+    """The tables of one generation. Made by :func:`open_read_model`.
+
+    Attributes:
+        generation: the generation.
+        conninfo: the database, for connections outside the pool.
+        pool: autocommit connections that find the generation's tables first.
+        embedder: the name of the embedder that its vectors are made with.
+        dimension: the number of components of its vectors.
+        vector_types: what the database calls pgvector's types.
+    """
+
+    generation: str
+    conninfo: str
+    pool: Pool
+    embedder: str
+    dimension: int
+    vector_types: VectorTypes
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Yield a connection that knows vectors.
+
+        Raises:
+            ReadModelUnavailable: none can be had, or a statement on it failed for lack of one.
+        """
+        with reaching_read_model():
+            async with self.pool.connection() as connection:
+                self.vector_types.register(connection)
+                yield connection
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.pool.close()
+
+
+@contextmanager
+def reaching_read_model() -> Iterator[None]:
+    """Turn every failure to reach the database into the one error for it.
+
+    Raises:
+        ReadModelUnavailable: Postgres could not be reached, refused, or ended the session.
+    """
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        if isinstance(error, psycopg.errors.ProgramLimitExceeded):
+            raise  # what was sent is at fault, not the server
+        raise ReadModelUnavailable(
+            f"the read model cannot be used: {error}; check that Postgres "
+            "runs and that DATABASE_URL names it"
+        ) from error
+
+
+def schema_name(generation: str) -> str:
+    """Return the database schema of a generation's tables."""
+    return f"gen_{checked_generation(generation)}"
+
+
+async def open_read_model(
+    conninfo: str,
+    *,
+    generation: str,
+    embedder: str,
+    dimension: int,
+    min_size: int = 1,
+    max_size: int = 4,
+    application_name: str = "memledger",
+    read_only: bool = False,
+) -> ReadModel:
+    """Open a generation's read model; make its tables where they are missing.
+
+    Args:
+        conninfo: the database; pgvector is installed in it.
+        generation: the generation.
+        embedder: the name of the embedder in use.
+        dimension: its number of components, at most 16,000.
+        min_size: connections that are always open.
+        max_size: connections at most.
+        application_name: how the sessions are shown in ``pg_stat_activity``.
+        read_only: refuse every write on the pool's connections.
+
+    Raises:
+        EmbedderMismatch: the read model was built with an embedder of another name or dimension.
+        MigrationError: its tables are not those of this release.
+        ReadModelUnavailable: the database cannot be reached.
+    """
+    schema = schema_name(generation)
+    migrations = files("projections").joinpath("migrations")
+    with reaching_read_model():
+        await migrate(conninfo, migrations, schema=schema, parameters={"dimension": str(dimension)})
+        vector_types = await _check_embedder(conninfo, schema, embedder, dimension)
+        pool = await open_pool(
+            conninfo,
+            schema=schema,
+            min_size=min_size,
+            max_size=max_size,
+            application_name=application_name,
+            read_only=read_only,
+        )
+    return ReadModel(
+        generation=generation,
+        conninfo=conninfo,
+        pool=pool,
+        embedder=embedder,
+        dimension=dimension,
+        vector_types=vector_types,
+    )
+
+
+async def _check_embedder(conninfo: str, schema: str, embedder: str, dimension: int) -> VectorTypes:
+    in_schema = make_conninfo(conninfo, options=f"-c search_path={schema},public")
+    ours = {"embedder": embedder, "dimension": dimension}
+    async with await AsyncConnection.connect(in_schema) as connection:
+        vector_types = await VectorTypes.fetch(connection)
+        await connection.execute(_QUERIES["record_embedder"], ours)
+        found = await (await connection.execute(_QUERIES["select_embedder"])).fetchone()
+    if found != (embedder, dimension):
+        built = f"{found[0]!r} with {found[1]} components" if found else "no embedder"
+        raise EmbedderMismatch(
+            f"the schema {schema} of the {describe(conninfo)} was built with {built}, this process "
+            f"uses {embedder!r} with {dimension}, and vectors of different embedders cannot be "
+            "compared: start with the embedder it was built with, or build a read model for the "
+            "other one beside it (memledger rebuild --embedder)"
+        )
+    return vector_types
+
+
+async def name_subjects(connection: Connection, subjects: Iterable[UUID]) -> None:
+    """Let a transaction see and write the rows of some subjects.
+
+    Args:
+        connection: a connection inside a transaction; the naming ends with it.
+        subjects: the subjects; none makes it see nothing.
+    """
+    text = "{" + ",".join(str(subject) for subject in subjects) + "}"
+    await connection.execute(_QUERIES["name_subjects"], {"subjects": text})
+
+
+async def name_every_subject(connection: Connection) -> None:
+    """Let a transaction see the rows of every subject: for audits, which name none."""
+    await connection.execute(_QUERIES["name_every_subject"])
