@@ -1,0 +1,148 @@
+"""Opening a batch's outcomes under key states that were read inside the fence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from projections.batch import Poison, SealedOutcome
+from projections.fold import Change, Insert, changes
+from schemas import ids
+from schemas.errors import RecordInvalid, SealBroken
+from schemas.keyring import Erased, SubjectKeys
+from schemas.log.sealed import open_record
+from schemas.memory import Memory
+from schemas.records import Closing, Outcome
+from schemas.tree import Punctured
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenedOutcome:
+    """An outcome that closes a turn of a subject.
+
+    Attributes:
+        subject: whose turn it closes.
+        offset: where it stands in the memories topic.
+        outcome: what was decided.
+        changes: what that changes.
+    """
+
+    subject: UUID
+    offset: int
+    outcome: Outcome
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErasedOutcome:
+    """An outcome whose turn is erased.
+
+    Attributes:
+        subject: whose turn it was; ``None`` where only the system speaks of it.
+        outcome_id: the id of the turn's outcome.
+        offset: where the record stands in the memories topic.
+    """
+
+    subject: UUID | None
+    outcome_id: UUID
+    offset: int
+
+
+@dataclass(kw_only=True, slots=True)
+class Opened:
+    """What became of a batch's outcomes.
+
+    Attributes:
+        outcomes: those that close a turn; of several for one turn the first.
+        erased: those whose turn is erased.
+        poison: those that cannot be used.
+        duplicates: how many were left out, since an earlier one of the batch closed their turn.
+    """
+
+    outcomes: list[OpenedOutcome] = field(default_factory=list)
+    erased: list[ErasedOutcome] = field(default_factory=list)
+    poison: list[Poison] = field(default_factory=list)
+    duplicates: int = 0
+
+
+def open_outcomes(
+    sealed: Iterable[SealedOutcome],
+    keys: Mapping[UUID, SubjectKeys | Erased],
+    *,
+    generation: str,
+    system_subject: UUID,
+) -> Opened:
+    """Open outcomes, in the order of each partition.
+
+    Args:
+        sealed: the outcomes.
+        keys: the state of every subject that they name.
+        generation: the generation that is projected.
+        system_subject: the subject that speaks for those that are erased.
+    """
+    opened = Opened()
+    closed: set[tuple[UUID, UUID]] = set()
+    for item in sealed:
+        found = _open(item, keys[item.header.subject], generation, system_subject)
+        match found:
+            case Poison():
+                opened.poison.append(found)
+            case ErasedOutcome():
+                opened.erased.append(found)
+            case OpenedOutcome():
+                turn = (found.subject, found.outcome.turn_id)
+                if turn in closed:
+                    opened.duplicates += 1
+                else:
+                    closed.add(turn)
+                    opened.outcomes.append(found)
+    return opened
+
+
+def _open(
+    sealed: SealedOutcome, state: SubjectKeys | Erased, generation: str, system_subject: UUID
+) -> OpenedOutcome | ErasedOutcome | Poison:
+    record, subject = sealed.record, sealed.header.subject
+    offset = record.position.offset
+    unreadable = ErasedOutcome(subject=subject, outcome_id=sealed.header.record_id, offset=offset)
+    if isinstance(state, Erased):
+        return unreadable
+    try:
+        outcome = open_record(Outcome, record, state)
+        changed = changes(outcome, subject)
+        _check(outcome, sealed, changed, generation)
+    except Punctured:
+        # A leaf is missing only where its destruction was recorded with the seeds that are left.
+        return unreadable
+    except SealBroken as error:
+        return Poison(record=record, stage="open", error=error)
+    except RecordInvalid as error:
+        return Poison(record=record, stage="decode", error=error)
+    if outcome.closing is Closing.ERASED and subject == system_subject:
+        outcome_id = ids.outcome_id(generation, outcome.turn_id)
+        return ErasedOutcome(subject=None, outcome_id=outcome_id, offset=offset)
+    return OpenedOutcome(subject=subject, offset=offset, outcome=outcome, changes=changed)
+
+
+def _check(
+    outcome: Outcome, sealed: SealedOutcome, changed: tuple[Change, ...], generation: str
+) -> None:
+    """Refuse what its schema allows and the read model cannot hold or must not believe.
+
+    Raises:
+        RecordInvalid: it belongs elsewhere, or a text holds what Postgres has no room for.
+    """
+    if outcome.generation != generation:
+        raise RecordInvalid(f"outcome: it is of another generation than {generation}")
+    if outcome.turn_partition != sealed.record.position.partition:
+        raise RecordInvalid("outcome: it lies in another partition than its turn")
+    if sealed.header.record_id != ids.outcome_id(generation, outcome.turn_id):
+        raise RecordInvalid("outcome: its id is not the one that its turn has in this generation")
+    for change in changed:
+        if isinstance(change, Insert) and any("\0" in text for text in _texts(change.memory)):
+            raise RecordInvalid("outcome: a text of a memory holds a NUL character")
+
+
+def _texts(memory: Memory) -> tuple[str, ...]:
+    return memory.content, memory.about, memory.quote, memory.conversation_id
