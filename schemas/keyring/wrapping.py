@@ -6,6 +6,7 @@ wrapped worthless, in the write-ahead log and in backups as well.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 import os
@@ -137,11 +138,13 @@ class Wrapper:
         self._epoch: tuple[int, AESGCM] | None = None
         self._buckets: dict[int, tuple[StoredBucket, AESGCM]] = {}
 
-    def new_bucket(self, bucket_id: int, epoch: int) -> StoredBucket:
+    def new_bucket(self, bucket_id: int, epoch: int, key_version: int = 1) -> StoredBucket:
         """Return a bucket with a fresh key, wrapped under an epoch's key."""
-        bucket = StoredBucket(bucket_id=bucket_id, epoch=epoch, key_version=1, wrapped=b"")
+        bucket = StoredBucket(
+            bucket_id=bucket_id, epoch=epoch, key_version=key_version, wrapped=b""
+        )
         wrapped = _encrypt(self._epoch_cipher(epoch), os.urandom(KEY_BYTES), _bucket_name(bucket))
-        return StoredBucket(bucket_id=bucket_id, epoch=epoch, key_version=1, wrapped=wrapped)
+        return dataclasses.replace(bucket, wrapped=wrapped)
 
     def learn(self, bucket: StoredBucket) -> AESGCM:
         """Return the cipher of a bucket as the database shows it now, unwrapped at most once.
