@@ -65,7 +65,8 @@ def schema_of(model: type[Record]) -> Schema:
 
 def encode(record: Record) -> bytes:
     """Return the payload of a record: UTF-8 JSON."""
-    return record.model_dump_json(exclude_none=True).encode()
+    # Nulls are written out: a field may be required and null, and would be missed on reading.
+    return record.model_dump_json().encode()
 
 
 def decode(expected: type[RecordType], name: str, version: int, payload: bytes) -> RecordType:
