@@ -193,17 +193,11 @@ def explain(error: ValidationError, body: object, model: type[BaseModel]) -> Inv
         body: any JSON value.
         model: a model of nothing but texts and numbers.
     """
-    details = error.errors(include_url=False, include_context=False, include_input=False)
-    unknown = [str(detail["loc"][0]) for detail in details if detail["type"] == "extra_forbidden"]
-    if unknown:
-        # A name comes from the caller too: it is repeated as far as it can be shown.
-        shown = ", ".join(ascii(name[:_SHOWN_MAX]) for name in unknown[:_SHOWN_MAX])
-        return InvalidInput(
-            field=ascii(unknown[0][:_SHOWN_MAX])[1:-1],
-            problem=f"unknown field{'s' if len(unknown) > 1 else ''} {shown}",
-            remedy=f"leave it out; known are {', '.join(model.model_fields)}",
-        )
-    detail = details[0]
+    if isinstance(body, dict):
+        unknown = [str(name) for name in body if name not in model.model_fields]
+        if unknown:
+            return _unknown_fields(unknown, model)
+    detail = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if not detail["loc"]:
         return InvalidInput(
             field="turn", problem="is not a JSON object", remedy="send an object for each turn"
@@ -219,6 +213,16 @@ def explain(error: ValidationError, body: object, model: type[BaseModel]) -> Inv
             return explained
     return InvalidInput(
         field=field, problem="is not of the type it should be", remedy=_wanted(field, model)
+    )
+
+
+def _unknown_fields(names: list[str], model: type[BaseModel]) -> InvalidInput:
+    # The names come from the caller too: they are repeated as far as they can be shown.
+    shown = [ascii(name[:_SHOWN_MAX]) for name in names[:_SHOWN_MAX]]
+    return InvalidInput(
+        field=shown[0][1:-1] or "(a name of no characters)",
+        problem=f"unknown field{'s' if len(names) > 1 else ''} {', '.join(shown)}",
+        remedy=f"leave it out; known are {', '.join(model.model_fields)}",
     )
 
 
