@@ -1,0 +1,214 @@
+"""The HTTP routes that ask: recall and the listing of memories."""
+
+# Annotations are not postponed here: FastAPI evaluates those of functions inside a function.
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+
+from projections.injection import injection
+from projections.memories import LIMIT_DEFAULT as PAGE_DEFAULT
+from projections.memories import LIMIT_MAX as PAGE_MAX
+from projections.memories import Memories, MemoryPage
+from projections.moments import read_moment
+from projections.recall import (
+    LIMIT_DEFAULT,
+    LIMIT_MAX,
+    QUERY_CHARACTERS_MAX,
+    EmptyReason,
+    Explanation,
+    Recall,
+    RecalledMemory,
+)
+from schemas.errors import InputTooLarge
+from schemas.text import clean_user_id
+
+REQUEST_BYTES_MAX: Final = 128 * 1024
+"""Holds the longest question and user id with every character escaped."""
+
+Authenticate = Callable[[Request], Awaitable[str]]
+"""Returns the tenant of a request's API key, or raises ``InvalidApiKey``."""
+
+FindSubject = Callable[[str, str], Awaitable[UUID | None]]
+"""Returns the subject of a tenant's user, ``None`` where there is none.
+
+Raises ``UnknownTenant`` or ``KeyringUnavailable``: neither is ever answered as "none stored".
+"""
+
+
+class RecallBody(BaseModel):
+    """A question. Which tenant asks follows from the API key alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    user_id: str = Field(description="Whose memories.")
+    query: str = Field(
+        description=f"The question, not blank, at most {QUERY_CHARACTERS_MAX} characters."
+    )
+    limit: int = Field(
+        default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, description="The most memories to serve."
+    )
+    min_similarity: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Absolute cosine threshold; by default the embedder's own.",
+    )
+    at_least: str | None = Field(
+        default=None,
+        description="A position that POST /v1/turns answered: wait until the user's turns up to it "
+        "are processed. Answered with 504 where that takes too long.",
+    )
+    as_of: str | None = Field(
+        default=None, description="What was true at this moment (ISO 8601 with its zone)."
+    )
+    known_at: str | None = Field(
+        default=None, description="What the ledger knew at this moment (ISO 8601 with its zone)."
+    )
+    explain: bool = Field(default=False, description="Tell why this was served.")
+
+
+class MemoriesQuery(BaseModel):
+    """What to list."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    user_id: str = Field(description="Whose memories.")
+    history: bool = Field(
+        default=False, description="Also what was superseded, retracted or has expired."
+    )
+    as_of: str | None = Field(
+        default=None, description="What was true at this moment (ISO 8601 with its zone)."
+    )
+    cursor: str | None = Field(default=None, description="next_cursor of the page before.")
+    limit: int = Field(
+        default=PAGE_DEFAULT, ge=1, le=PAGE_MAX, description="The most memories of a page."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecallAnswer:
+    """A recall as it is answered over HTTP; see :class:`~projections.recall.RecallResult`.
+
+    Attributes:
+        injection: the memories as a block of notes for a prompt; empty where there are none.
+    """
+
+    recall_id: UUID
+    memories: tuple[RecalledMemory, ...]
+    injection: str
+    reason: EmptyReason | None
+    unsearchable: int
+    policy: str
+    generation: str
+    position: str | None
+    explanation: Explanation | None
+
+
+def query_router(
+    *, recall: Recall, memories: Memories, authenticate: Authenticate, find_subject: FindSubject
+) -> APIRouter:
+    """Return the router of ``POST /v1/recall`` and ``GET /v1/memories``.
+
+    A user of the tenant of whom nothing was ever heard is answered like one of whom nothing is
+    stored. Errors are raised as they are: the application answers them as problem details, see
+    :func:`schemas.http.install_problem_handlers`.
+
+    Args:
+        recall: answers questions.
+        memories: lists memories.
+        authenticate: tells the tenant of a request.
+        find_subject: tells the subject of a tenant's user.
+    """
+    router = APIRouter()
+
+    @router.post(
+        "/v1/recall",
+        summary="Recall what is known of a user that bears on a question",
+        openapi_extra={"requestBody": _documented(RecallBody)},
+    )
+    async def post_recall(
+        request: Request, tenant: Annotated[str, Depends(authenticate)]
+    ) -> RecallAnswer:
+        """Serve the memories that are near enough to the question, nearest first.
+
+        Where there are none, `reason` tells `none_stored` from `none_above_threshold`.
+        """
+        body = await _read_body(request)
+        subject = await find_subject(tenant, clean_user_id(body.user_id))
+        result = await recall.recall(
+            subject,
+            body.query,
+            limit=body.limit,
+            min_similarity=body.min_similarity,
+            as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
+            known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
+            at_least=body.at_least,
+            explain=body.explain,
+        )
+        return RecallAnswer(
+            recall_id=result.recall_id,
+            memories=result.memories,
+            injection=injection(result.memories),
+            reason=result.reason,
+            unsearchable=result.unsearchable,
+            policy=result.policy,
+            generation=result.generation,
+            position=result.position,
+            explanation=result.explanation,
+        )
+
+    @router.get("/v1/memories", summary="List what is stored of a user")
+    async def get_memories(
+        tenant: Annotated[str, Depends(authenticate)],
+        asked: Annotated[MemoriesQuery, Query()],
+    ) -> MemoryPage:
+        """List memories, the latest recorded first, each with the words that caused it."""
+        return await memories.list_memories(
+            await find_subject(tenant, clean_user_id(asked.user_id)),
+            history=asked.history,
+            as_of=None if asked.as_of is None else read_moment("as_of", asked.as_of),
+            cursor=asked.cursor,
+            limit=asked.limit,
+        )
+
+    return router
+
+
+async def _read_body(request: Request) -> RecallBody:
+    """Read a question without trusting its sender with memory.
+
+    Raises:
+        InputTooLarge: it is larger than ``REQUEST_BYTES_MAX``; the rest was not read.
+        RequestValidationError: it is not a question; names each field.
+    """
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > REQUEST_BYTES_MAX:
+            raise InputTooLarge(
+                field="body",
+                problem=f"is larger than {REQUEST_BYTES_MAX} bytes",
+                remedy="send a shorter question",
+            )
+    try:
+        return RecallBody.model_validate_json(bytes(content).removeprefix(b"\xef\xbb\xbf"))
+    except ValidationError as error:
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        located: list[Mapping[str, Any]] = [
+            {**detail, "loc": ("body", *detail["loc"])} for detail in found
+        ]
+        raise RequestValidationError(located) from None
+
+
+def _documented(model: type[BaseModel]) -> dict[str, Any]:
+    return {
+        "required": True,
+        "content": {"application/json": {"schema": model.model_json_schema()}},
+    }

@@ -1,0 +1,36 @@
+-- Listing what is stored of one subject.
+
+-- name: list_memories
+-- Return a page of versions, the latest recorded first: those that hold now, those that held at
+-- as_of, or all of them. It begins after the version that the page before ended with.
+SELECT
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    conversation_id, quote, valid_from, valid_to, recorded_at, closed_recorded_at, retracted_at,
+    last_confirmed_at, confirmations, expires_at,
+    CASE
+        WHEN retracted_at IS NOT NULL THEN 'retracted'
+        WHEN valid_to IS NOT NULL THEN 'superseded'
+        WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
+        ELSE 'live'
+    END AS state
+FROM memories
+WHERE subject = %(subject)s
+    AND CASE
+        WHEN %(history)s::boolean THEN true
+        WHEN %(as_of)s::timestamptz IS NULL THEN
+            valid_to IS NULL
+            AND retracted_at IS NULL
+            AND (expires_at IS NULL OR expires_at > %(now)s::timestamptz)
+        ELSE
+            valid_from <= %(as_of)s::timestamptz
+            AND (valid_to IS NULL OR valid_to > %(as_of)s::timestamptz)
+            AND retracted_at IS NULL
+            AND (expires_at IS NULL OR expires_at > %(as_of)s::timestamptz)
+    END
+    AND (
+        %(after_memory_id)s::uuid IS NULL
+        OR (recorded_at, memory_id)
+            < (%(after_recorded_at)s::timestamptz, %(after_memory_id)s::uuid)
+    )
+ORDER BY recorded_at DESC, memory_id DESC
+LIMIT %(limit)s;
