@@ -1,4 +1,4 @@
-"""Names and versions of schemas: how a record becomes bytes and how old bytes become today's record.
+"""Names and versions of schemas: how a record becomes bytes, and old bytes today's record.
 
 A schema is known by its name and number. To change a shape: add the new model under the next
 number, keep an upcaster from the old number (a function from the old JSON object to the new one),
