@@ -44,6 +44,9 @@ _STATIC: Mapping[str, str] = MappingProxyType(
         # the default of 9 seconds every recovery would take that long.
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
+        # No empty records to show other controllers that this one lives: there are none, and a disk
+        # in a quiet hour may sleep.
+        "metadata.max.idle.interval.ms": "0",
         # One client machine: fewer threads than a server farm's broker.
         "num.network.threads": "2",
         "num.io.threads": "4",

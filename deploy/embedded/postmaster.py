@@ -104,10 +104,12 @@ def _serves(process: psutil.Process, cluster: Path) -> bool:
     try:
         if process.name() != _PROGRAM or process.status() == psutil.STATUS_ZOMBIE:
             return False
-        # Every server process works in its data directory.
+        # PostgreSQL runs only as the owner of its data directory, and works in it.
+        if process.uids().effective != cluster.stat().st_uid:
+            return False
         return process.cwd() == str(cluster)
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        # Another user's postgres: it may be ours, so it is never taken for a stale one.
+        # The owner's postgres that hides where it works is never taken for a stranger.
         return True
