@@ -100,7 +100,7 @@ class EmbeddedBroker:
             BrokerFailedError: The broker ended or did not answer.
         """
         with self._locked():
-            process = self._process_file.find()
+            process = self._process_file.find() or self._process_file.search()
             if process is None or not self._attach(process):
                 self._wait_until_ready(*self._launch())
             return self._bootstrap()
@@ -115,7 +115,7 @@ class EmbeddedBroker:
         if not self._data_dir.exists():
             return
         with self._locked():
-            process = self._process_file.find()
+            process = self._process_file.find() or self._process_file.search()
             if process is None:
                 return
             if end(process, signal.SIGTERM, timeout_seconds=_STOP_TIMEOUT_SECONDS):

@@ -47,19 +47,38 @@ class BrokerProcessFile:
         Returns:
             The process; None where it has ended, whatever program has its id by now.
         """
+        remembered = self._read()
+        if remembered is None:
+            return None
+        process_id, started_at = remembered
+        process = living(process_id)
+        if process is None or not self._is_broker(process):
+            return None
+        difference = abs(process.create_time() - started_at)
+        return process if difference <= _START_TIME_TOLERANCE_SECONDS else None
+
+    def search(self) -> psutil.Process | None:
+        """Find the broker among all processes, and remember it.
+
+        It is missing from the file where the starter died between starting it and writing that.
+        """
+        for process in psutil.process_iter():
+            if self._is_broker(process):
+                self.write(process.pid)
+                return process
+        return None
+
+    def _read(self) -> tuple[int, float] | None:
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
-            process_id, started_at = int(content["pid"]), float(content["started_at"])
+            return int(content["pid"]), float(content["started_at"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
+            # Not a loss: `search` finds a running broker without it.
             return None
-        process = living(process_id)
-        return process if process is not None and self._is_broker(process, started_at) else None
 
-    def _is_broker(self, process: psutil.Process, started_at: float) -> bool:
+    def _is_broker(self, process: psutil.Process) -> bool:
         try:
             arguments = process.cmdline()
-            difference = abs(process.create_time() - started_at)
-        except psutil.NoSuchProcess:
+        except psutil.Error:
             return False
-        is_same_program = MAIN_CLASS in arguments and str(self.properties) in arguments
-        return is_same_program and difference <= _START_TIME_TOLERANCE_SECONDS
+        return MAIN_CLASS in arguments and str(self.properties) in arguments

@@ -1,18 +1,16 @@
 """Making the directory in which the embedded broker keeps its topics."""
 
 import base64
-import shutil
 import uuid
 from pathlib import Path
 
 from deploy.embedded import logs
 from deploy.embedded.broker_settings import LOG_DIRECTORY, broker_properties
-from deploy.embedded.directories import explained, sync_directory, write_private
+from deploy.embedded.directories import made_whole, write_private
 from deploy.embedded.errors import BrokerFailedError, DiskFullError, EmbeddedStoreError
 from deploy.embedded.java import Java
 from deploy.embedded.processes import run_tool
 
-_PARTIAL_DIRECTORY = f"{LOG_DIRECTORY}.partial"
 _TIMEOUT_SECONDS = 120.0
 
 
@@ -39,20 +37,16 @@ def format_storage(
         DataDirectoryError: It cannot be written, or the disk is full.
         BrokerFailedError: The tool failed.
     """
-    partial = data_dir / _PARTIAL_DIRECTORY
     properties = data_dir / "format.properties"
-    with explained(data_dir):
-        shutil.rmtree(partial, ignore_errors=True)
-        write_private(properties, broker_properties(*ports, log_directory=_PARTIAL_DIRECTORY))
+    with made_whole(data_dir / LOG_DIRECTORY) as partial:
+        write_private(properties, broker_properties(*ports, log_directory=partial.name))
         command: list[str | Path] = [java.program, *machine_options, "-cp", class_path]
         command += ["kafka.tools.StorageTool", "format"]
         command += ["--cluster-id", _random_cluster_id(), "--config", properties]
         output = run_tool(command, directory=data_dir, timeout_seconds=_TIMEOUT_SECONDS)
         if output is not None:
             raise _failure(output, data_dir, log)
-        partial.replace(data_dir / LOG_DIRECTORY)
         properties.unlink()
-        sync_directory(data_dir)
 
 
 def _failure(output: str, data_dir: Path, log: Path) -> EmbeddedStoreError:

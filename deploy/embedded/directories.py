@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,6 +81,35 @@ def write_private(path: Path, text: str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
         sync_directory(path.parent)
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """Let the body fill a new directory that takes its name only when the body has succeeded.
+
+    What an earlier attempt left that was cut off is removed first. The new directory has a name of
+    its own, so that a program such an attempt left running cannot write into it.
+
+    Args:
+        path: The directory to make; it does not exist.
+
+    Yields:
+        The directory to fill, beside `path`.
+
+    Raises:
+        DataDirectoryError: It cannot be written.
+    """
+    prefix = f"{path.name}.partial-"
+    with explained(path):
+        for leftover in path.parent.glob(f"{prefix}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=prefix))
+        try:
+            yield partial
+            partial.replace(path)
+            sync_directory(path.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def sync_directory(path: Path) -> None:

@@ -95,7 +95,7 @@ class EmbeddedPostgres:
             port: TCP port; where left out, a free one is chosen once and remembered.
             shared_buffers_mb: Size of PostgreSQL's own cache in MiB.
             max_connections: Most connections at once.
-            cpuinfo: Where the processor's flags are read.
+            cpuinfo: Where the processor's flags are read; where it is missing, they go unchecked.
         """
         self._data_dir = data_dir.expanduser().resolve()
         self._cluster = self._data_dir / "cluster"
@@ -214,7 +214,7 @@ class EmbeddedPostgres:
         self._prepare_databases(log_start)
 
     def _launch(self) -> tuple[int, int]:
-        with explained(self._cpuinfo):
+        if self._cpuinfo.exists():
             require_avx2(self._cpuinfo.read_text(encoding="utf-8", errors="replace"))
         account = service_account()
         require_reachable(self._data_dir, account)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deploy.embedded import logs
 from deploy.embedded.accounts import ServiceAccount
-from deploy.embedded.directories import explained, sync_directory, write_private
+from deploy.embedded.directories import made_whole, write_private
 from deploy.embedded.errors import DiskFullError, PostgresFailedError
 from deploy.embedded.postgres_binaries import PostgresBinaries
 from deploy.embedded.postgres_databases import SUPERUSER
@@ -35,11 +35,8 @@ def initialise_cluster(
         DataDirectoryError: It cannot be written, or the disk is full.
         PostgresFailedError: `initdb` failed.
     """
-    partial = cluster.with_name(f"{cluster.name}.partial")
     password_file = cluster.with_name(".initial-password")
-    with explained(cluster):
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(mode=0o700)
+    with made_whole(cluster) as partial:
         write_private(password_file, superuser_password)
         if account is not None:
             shutil.chown(partial, account.user_id, account.group_id)
@@ -48,8 +45,6 @@ def initialise_cluster(
             _run_initdb(partial, password_file, binaries, account, log)
         finally:
             password_file.unlink()
-        partial.replace(cluster)
-        sync_directory(cluster.parent)
 
 
 def _run_initdb(

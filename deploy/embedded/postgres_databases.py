@@ -10,6 +10,7 @@ READ_MODEL_DATABASE = "memledger"
 KEYRING_DATABASE = "memledger_keyring"
 MAINTENANCE_DATABASE = "postgres"
 
+_CONNECT_TIMEOUT_SECONDS = 30
 _SQL_DIRECTORY = Path(__file__).parent / "sql"
 
 
@@ -24,7 +25,7 @@ def prepare_databases(maintenance_url: str, read_model_url: str, owner_password:
     Raises:
         psycopg.Error: The server refused.
     """
-    with psycopg.connect(maintenance_url, autocommit=True) as connection:
+    with _connect(maintenance_url) as connection:
         # The verifier is computed here, so that the password itself is in no statement.
         verifier = connection.pgconn.encrypt_password(
             owner_password.encode(), OWNER.encode(), b"scram-sha-256"
@@ -35,8 +36,12 @@ def prepare_databases(maintenance_url: str, read_model_url: str, owner_password:
             found = connection.execute(_sql("database_exists"), (name,)).fetchone()
             if found is not None and not found[0]:
                 connection.execute(_sql(f"create_database_{name}"))
-    with psycopg.connect(read_model_url, autocommit=True) as connection:
+    with _connect(read_model_url) as connection:
         connection.execute(_sql("create_extensions"))
+
+
+def _connect(url: str) -> psycopg.Connection:
+    return psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_SECONDS)
 
 
 def _sql(name: str) -> bytes:

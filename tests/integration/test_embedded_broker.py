@@ -125,6 +125,11 @@ def test_a_broker_outlives_its_starter_and_loses_nothing_on_kill_and_stop(
     assert broker.start() == bootstrap
     assert read_all(bootstrap, 2 * RECORDS) == list(range(2 * RECORDS))
 
+    running = broker.pid
+    broker._process_file.path.unlink()
+    assert broker.start() == bootstrap
+    assert broker.pid == running
+
     assert_a_topic_is_never_made_by_accident(bootstrap)
     assert_it_listens_on_the_loopback_alone(broker)
 

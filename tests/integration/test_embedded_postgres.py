@@ -254,6 +254,23 @@ def test_a_server_that_cannot_start_shows_its_log(server: EmbeddedPostgres) -> N
     assert not any("ready to accept" in line for line in failed.value.last_lines)
 
 
+def test_a_first_start_that_was_cut_off_is_begun_again(home: Path) -> None:
+    data_dir = home / "cut-off"
+    (data_dir / "cluster.partial-1" / "base").mkdir(parents=True)
+    (data_dir / ".initial-password").write_text("old")
+    (data_dir / "credentials.json").write_text("{")
+    data_dir.chmod(0o755)
+    server = EmbeddedPostgres(data_dir, shared_buffers_mb=16)
+    try:
+        with psycopg.connect(server.start()) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        server.stop()
+
+    left = {path.name for path in data_dir.iterdir()}
+    assert left == {"cluster", "credentials.json", "ports.json", "postgres.log", "start.lock"}
+
+
 def test_a_processor_without_avx2_is_refused_before_anything_is_made(home: Path) -> None:
     cpuinfo = home / "cpuinfo"
     cpuinfo.write_text("flags\t: fpu avx\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.directories import explained, locked, make_writable, write_private
+from deploy.embedded.directories import explained, locked, made_whole, make_writable, write_private
 from deploy.embedded.errors import (
     DataDirectoryNotWritableError,
     DiskFullError,
@@ -130,3 +130,35 @@ def test_a_lock_keeps_another_process_out_until_its_holder_dies(tmp_path: Path) 
         holder.wait()
         with locked(path, timeout_seconds=1.0):
             pass
+
+
+def fill_half(wanted: Path) -> None:
+    with made_whole(wanted) as partial:
+        (partial / "file").write_text("half")
+        raise ZeroDivisionError
+
+
+def fill_beyond_the_disk(wanted: Path) -> None:
+    with made_whole(wanted) as partial:
+        (partial / "full").symlink_to("/dev/full")
+        (partial / "full").write_text("x")
+
+
+def test_a_directory_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    wanted = tmp_path / "data"
+    (tmp_path / "data.partial-old").mkdir()
+
+    with pytest.raises(ZeroDivisionError):
+        fill_half(wanted)
+    assert list(tmp_path.iterdir()) == []
+
+    with made_whole(wanted) as partial:
+        (partial / "file").write_text("whole")
+        assert not wanted.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert (wanted / "file").read_text() == "whole"
+
+
+def test_a_full_disk_while_filling_a_directory_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(DiskFullError):
+        fill_beyond_the_disk(tmp_path / "data")
