@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg import AsyncPipeline
-
 from projections import projector_metrics as metrics
 from projections.batch import (
     NO_REFUSALS,
@@ -33,7 +31,7 @@ from projections.columns import (
 from projections.dead_letters import DeadLetterBox
 from projections.fence import FENCE_LOCK_CLASS
 from projections.opening import ErasedOutcome, Opened, OpenedOutcome, open_outcomes
-from projections.read_model import ReadModel, name_subjects
+from projections.read_model import ReadModel, subjects_text
 from projections.vectors import usable_halves
 from schemas import ids
 from schemas.database import Connection, load_queries
@@ -156,10 +154,9 @@ class Applier:
     async def _transact(self, batch: Batch) -> _Applied:
         async with (
             self._read_model.connection() as connection,
-            connection.pipeline() as pipeline,
             connection.transaction(),
         ):
-            await self._enter(connection, pipeline, batch)
+            await self._enter(connection, batch)
             # Inside the fence, so no destruction can be committed between this and our rows.
             keys = await self._keyring.fresh_keys(batch.outcome_subjects)
             opened = open_outcomes(
@@ -171,11 +168,11 @@ class Applier:
             poison = (*batch.poison, *opened.poison)
             for item in poison:
                 await self._dead_letters.append(item)
-            counted = await self._close(connection, pipeline, opened.outcomes)
+            counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
-            void_changes, left_out = await self._change(connection, pipeline, counted)
-            await self._announce(connection, batch, counted)
+            void_changes, left_out = await self._change(connection, counted)
+            await self._finish(connection, batch, counted)
         return _Applied(
             batch=batch,
             opened=opened,
@@ -185,11 +182,13 @@ class Applier:
             vectors_left_out=left_out,
         )
 
-    async def _enter(self, connection: Connection, pipeline: AsyncPipeline, batch: Batch) -> None:
-        fence = {"lock_class": FENCE_LOCK_CLASS, "partitions": batch.partitions}
-        await _execute(connection, "take_fence", fence)
-        await _execute(connection, "plan_for_this_batch", {})
-        await name_subjects(connection, batch.subjects)
+    async def _enter(self, connection: Connection, batch: Batch) -> None:
+        entered = {
+            "lock_class": FENCE_LOCK_CLASS,
+            "partitions": batch.partitions,
+            "subjects": subjects_text(batch.subjects),
+        }
+        await _execute(connection, "enter", entered)
         places = list(batch.advances)
         moved = await connection.execute(
             _QUERIES["advance_positions"],
@@ -200,7 +199,6 @@ class Applier:
                 "after": [batch.advances[place].after for place in places],
             },
         )
-        await pipeline.sync()
         if moved.rowcount != len(places):
             raise PositionMoved(
                 f"{len(places) - moved.rowcount} of {len(places)} positions were moved by another "
@@ -208,7 +206,7 @@ class Applier:
             )
 
     async def _close(
-        self, connection: Connection, pipeline: AsyncPipeline, outcomes: Sequence[OpenedOutcome]
+        self, connection: Connection, outcomes: Sequence[OpenedOutcome]
     ) -> list[OpenedOutcome]:
         """Close the turns of outcomes; return those outcomes that were the first of their turn."""
         if not outcomes:
@@ -224,7 +222,6 @@ class Applier:
                 "outcome_offsets": [opened.offset for opened in outcomes],
             },
         )
-        await pipeline.sync()
         first = set(await cursor.fetchall())
         return [opened for opened in outcomes if (opened.subject, opened.outcome.turn_id) in first]
 
@@ -266,7 +263,7 @@ class Applier:
             await _execute(connection, "bury_turns", columns)
 
     async def _change(
-        self, connection: Connection, pipeline: AsyncPipeline, counted: Sequence[OpenedOutcome]
+        self, connection: Connection, counted: Sequence[OpenedOutcome]
     ) -> tuple[int, int]:
         """Carry out what outcomes change; return the void changes and the vectors left out."""
         void_changes = left_out = 0
@@ -275,8 +272,7 @@ class Applier:
             expected = []
             for name, columns, versions in _updates(group):
                 expected.append((await connection.execute(_QUERIES[name], columns), versions))
-            await pipeline.sync()
-            void_changes += sum(versions - cursor.rowcount for cursor, versions in expected)
+                void_changes += sum(versions - cursor.rowcount for cursor, versions in expected)
         return void_changes, left_out
 
     async def _insert(self, connection: Connection, group: ChangeGroup) -> int:
@@ -291,22 +287,21 @@ class Applier:
         await _execute(connection, "insert_memories", columns)
         return vectors.count(None)
 
-    async def _announce(
+    async def _finish(
         self, connection: Connection, batch: Batch, counted: Sequence[OpenedOutcome]
     ) -> None:
-        if counted:
-            floors = {
-                "partitions": [opened.outcome.turn_partition for opened in counted],
-                "floors": [opened.outcome.proposals_floor for opened in counted],
-            }
-            await _execute(connection, "raise_floors", floors)
         payloads = [
             f"{self._generation}:{partition}:{advance.after}"
             for (topic, partition), advance in batch.advances.items()
             if topic == self._memories_topic
         ]
         if payloads:
-            await _execute(connection, "announce", {"payloads": payloads})
+            finished = {
+                "partitions": [opened.outcome.turn_partition for opened in counted],
+                "floors": [opened.outcome.proposals_floor for opened in counted],
+                "payloads": payloads,
+            }
+            await _execute(connection, "finish", finished)
 
     def _count(self, items: Sequence[LogItem], applied: _Applied) -> None:
         generation, opened = self._generation, applied.opened

@@ -157,8 +157,12 @@ async def name_subjects(connection: Connection, subjects: Iterable[UUID]) -> Non
         connection: a connection inside a transaction; the naming ends with it.
         subjects: the subjects; none makes it see nothing.
     """
-    text = "{" + ",".join(str(subject) for subject in subjects) + "}"
-    await connection.execute(_QUERIES["name_subjects"], {"subjects": text})
+    await connection.execute(_QUERIES["name_subjects"], {"subjects": subjects_text(subjects)})
+
+
+def subjects_text(subjects: Iterable[UUID]) -> str:
+    """Return subjects as the text of an array, which the setting that names them holds."""
+    return "{" + ",".join(map(str, subjects)) + "}"
 
 
 async def name_every_subject(connection: Connection) -> None:

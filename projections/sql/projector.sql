@@ -1,15 +1,16 @@
 -- How a batch of the log becomes rows. Every list parameter is one column of the batch.
 
--- name: take_fence
--- Hold the fence of each partition, shared, in ascending order, until the transaction ends.
-SELECT pg_advisory_xact_lock_shared(%(lock_class)s::integer, ordered.partition)
+-- name: enter
+-- Hold the fence of each partition, shared and taken in ascending order, until the transaction
+-- ends; let it see and write the rows of these subjects, which come as an array's text; plan its
+-- statements for the tables as large as they are now.
+SELECT
+    pg_advisory_xact_lock_shared(%(lock_class)s::integer, ordered.partition),
+    set_config('memledger.subjects', %(subjects)s, true),
+    set_config('plan_cache_mode', 'force_custom_plan', true)
 FROM (
     SELECT partition FROM unnest(%(partitions)b::integer[]) AS listed (partition) ORDER BY partition
 ) AS ordered;
-
--- name: plan_for_this_batch
--- Plan each statement of this transaction for the tables as large as they are now.
-SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: start_positions
 -- Begin partitions that were never read at their first offset.
@@ -182,17 +183,17 @@ FROM (
 ) AS first
 WHERE memories.subject = first.subject AND memories.memory_id = first.memory_id;
 
--- name: raise_floors
--- Raise the floors of proposals; they never fall.
-INSERT INTO partitions (partition, proposals_floor)
-SELECT partition, max(floor)
-FROM unnest(%(partitions)b::integer[], %(floors)b::bigint[]) AS listed (partition, floor)
-GROUP BY partition
-ON CONFLICT (partition) DO UPDATE
-SET proposals_floor = greatest(partitions.proposals_floor, excluded.proposals_floor);
-
--- name: announce
--- Tell who listens how far the partitions have come, once the transaction has committed.
+-- name: finish
+-- Raise the floors of proposals, which never fall, and tell who listens, once the transaction has
+-- committed, how far the partitions have come.
+WITH raised AS (
+    INSERT INTO partitions (partition, proposals_floor)
+    SELECT partition, max(floor)
+    FROM unnest(%(partitions)b::integer[], %(floors)b::bigint[]) AS listed (partition, floor)
+    GROUP BY partition
+    ON CONFLICT (partition) DO UPDATE
+    SET proposals_floor = greatest(partitions.proposals_floor, excluded.proposals_floor)
+)
 SELECT pg_notify('memledger_applied', payload) FROM unnest(%(payloads)b::text[]) AS told (payload);
 
 -- name: count_open_turns
