@@ -62,15 +62,18 @@ def open_export(path: Path) -> BinaryIO:
     """
     try:
         stream = path.open("rb")
-        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-            stream.seek(0)
+        stream.seek(len(codecs.BOM_UTF8) if _has_mark(stream) else 0)
     except OSError as error:
         raise InvalidInput(
             field="file",
-            problem=f"{path} cannot be read: {error.strerror}",
-            remedy="name a file that can be read more than once",
+            problem=f"{path} cannot be read: {error.strerror or error}",
+            remedy="name an ordinary file; it is read more than once",
         ) from None
     return stream
+
+
+def _has_mark(stream: BinaryIO) -> bool:
+    return stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
 
 def _remedy() -> str:

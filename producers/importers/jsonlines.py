@@ -119,7 +119,8 @@ def _stable_id(fields: _Line, occurred_at: datetime | None, repeats: Counter[byt
 def _digest(*parts: str) -> bytes:
     digest = blake2b(digest_size=16, person=b"ml-jsonlines")
     for part in parts:
-        encoded = unicodedata.normalize("NFC", part).encode()
+        # Half a character is for the policy to refuse; here it must only not be in the way.
+        encoded = unicodedata.normalize("NFC", part).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)
     return digest.digest()

@@ -1,0 +1,80 @@
+"""A large array is cut into its elements, whatever its chunks, strings and damages."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producers.importers import elements
+from producers.importers.elements import Element, split_array
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(), max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=10,
+)
+
+
+class OneByteAtATime(BytesIO):
+    """A file of which every read gives a single byte."""
+
+    def read(self, _size: int | None = -1) -> bytes:
+        return super().read(1)
+
+
+def split(raw: bytes, stream: type[BytesIO] = BytesIO) -> list[Element]:
+    return list(split_array(stream(raw), wrappers=("conversations",)))
+
+
+@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]), st.booleans())
+def test_the_elements_are_those_of_the_whole(
+    values: list[object], indent: int | None, ascii_only: bool
+) -> None:
+    raw = json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace")
+    found = split(raw, OneByteAtATime)
+    assert [json.loads(element.raw) for element in found] == json.loads(raw)
+    assert [element.number for element in found] == list(range(1, len(values) + 1))
+    assert split(raw) == found
+
+
+@given(st.lists(json_values, min_size=1, max_size=3))
+def test_a_wrapped_array_is_found_behind_other_members(values: list[object]) -> None:
+    raw = json.dumps({"a": ["conversations"], "b": "x", "conversations": values}).encode()
+    assert [json.loads(element.raw) for element in split(raw, OneByteAtATime)] == values
+
+
+def test_an_object_without_the_array_is_the_only_element() -> None:
+    raw = b' {"a": {"conversations": [1]}} '
+    assert split(raw) == [Element(number=1, raw=raw.strip())]
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"", "is not JSON"),
+        (b"hello", "is not JSON"),
+        (b'["a", ', "the file ends in the middle of it"),
+        (b'["a"', "the file ends in the middle of it"),
+        (b'{"a": 1', "the file ends in the middle"),
+        (b'["a"] ["b"]', "stands behind the end of the list and is left out"),
+        (b'{"a": 1}\n{"b": 2}', "stands behind the end of the list and is left out"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_told(raw: bytes, problem: str) -> None:
+    assert split(raw, OneByteAtATime)[-1].problem == problem
+
+
+def test_an_element_above_the_limit_is_told_and_the_next_one_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(elements, "_CHUNK_BYTES", 16)
+    raw = json.dumps(["a" * 1000, "b"]).encode()
+    found = list(split_array(BytesIO(raw), wrappers=(), bytes_max=100))
+    assert found == [
+        Element(number=1, problem="is too large to be read"),
+        Element(number=2, raw=b'"b"'),
+    ]

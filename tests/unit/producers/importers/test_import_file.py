@@ -1,0 +1,256 @@
+"""An import adds what is new, in order, and says what became of everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from producers.importers import run
+from producers.importers.chatgpt_messages import LeftOut
+from producers.importers.formats import detect
+from producers.importers.report import ImportProgress, ImportReport
+from producers.importers.run import import_file
+from producers.turns_input import TURNS_MAX, TurnInput
+from schemas.errors import InvalidInput, LogBusy, LogUnavailable
+from schemas.records import Origin
+from tests.unit.producers.fakes import NOW, InMemoryAppender
+from tests.unit.producers.importers.exports import conversation, message
+
+EXPORTS = Path(__file__).parents[5] / "shared" / "data" / "exports"
+LINE = {"conversation_id": "c", "user_text": "hello", "user_id": "u"}
+
+
+class Import:
+    """Imports of one file into one in-memory ledger."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path / "export"
+        self.appender = InMemoryAppender()
+        self.progress: list[ImportProgress] = []
+
+    def chatgpt(self, *conversations: object, user: str | None = "u") -> ImportReport:
+        self.path.write_bytes(json.dumps(conversations).encode())
+        return self.run(self.path, user=user)
+
+    def lines(self, *lines: object, user: str | None = None) -> ImportReport:
+        self.path.write_text("\n".join(json.dumps(line) for line in lines))
+        return self.run(self.path, user=user)
+
+    def run(self, path: Path, **options: Any) -> ImportReport:
+        return asyncio.run(
+            import_file(
+                self.appender,
+                self.appender,
+                tenant="acme",
+                path=path,
+                progress=self.progress.append,
+                clock=lambda: NOW,
+                **options,
+            )
+        )
+
+    @property
+    def said(self) -> list[str]:
+        return [turn.user_text for _, turn, _ in self.appender.appended]
+
+
+@pytest.fixture
+def importing(tmp_path: Path) -> Import:
+    return Import(tmp_path)
+
+
+def questions(*said: str, name: str = "c1") -> dict[str, Any]:
+    return conversation(*(message("user", text) for text in said), conversation_id=name)
+
+
+def test_turns_are_appended_in_the_order_of_the_file(importing: Import) -> None:
+    report = importing.chatgpt(questions("1", "2", name="a"), questions("3", name="b"))
+    assert importing.said == ["1", "2", "3"]
+    assert {origin for _, _, origin in importing.appender.appended} == {Origin.IMPORT}
+    assert [(part.conversation_id, part.accepted) for part in report.conversations] == [
+        ("a", 2),
+        ("b", 1),
+    ]
+    assert report.format == "chatgpt"
+    assert importing.progress[-1] == ImportProgress(
+        accepted=3, already_there=0, refused=0, unreadable=0
+    )
+
+
+def test_the_same_file_twice_adds_nothing(importing: Import) -> None:
+    importing.chatgpt(questions("1", "2"))
+    report = importing.run(importing.path, user="u")
+    assert (report.accepted, report.already_there) == (0, 2)
+    assert importing.said == ["1", "2"]
+
+
+def test_a_longer_export_adds_what_is_new(importing: Import) -> None:
+    importing.chatgpt(questions("1", "2"))
+    report = importing.chatgpt(questions("1", "2", "3"), questions("4", name="d"))
+    assert (report.accepted, report.already_there) == (2, 2)
+    assert importing.said == ["1", "2", "3", "4"]
+
+
+def test_another_users_import_of_the_same_file_is_theirs(importing: Import) -> None:
+    importing.chatgpt(questions("1"))
+    assert importing.chatgpt(questions("1"), user="v").accepted == 1
+
+
+def test_a_conversation_twice_in_a_file_is_counted_and_appended_once(importing: Import) -> None:
+    report = importing.chatgpt(questions("1"), questions("1", "2"))
+    assert (report.accepted, report.repeated) == (2, 1)
+    assert importing.said == ["1", "2"]
+
+
+def test_batches_are_full_and_never_above_the_limit(importing: Import) -> None:
+    lines = [{**LINE, "user_text": str(number)} for number in range(2 * TURNS_MAX + 1)]
+    importing.lines(*lines)
+    assert importing.appender.batches == [TURNS_MAX, TURNS_MAX, 1]
+    assert importing.said == [str(number) for number in range(2 * TURNS_MAX + 1)]
+
+
+def test_batches_of_long_turns_are_cut_by_their_size(
+    importing: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "BATCH_CHARACTERS_MAX", 100)
+    importing.lines(*({**LINE, "user_text": f"{number}" * 60} for number in range(4)))
+    assert importing.appender.batches == [2, 2]
+
+
+def test_a_turn_against_the_policy_costs_itself_alone(importing: Import) -> None:
+    report = importing.chatgpt(questions("1", "ab\ud800", "2"), {"id": "broken"})
+    assert importing.said == ["1", "2"]
+    (refused,) = report.conversations[0].refused
+    assert refused.turn_id == "chatgpt:c1:m1"
+    assert "lone surrogate" in refused.reason
+    assert [part.place for part in report.unreadable] == ["conversation 2"]
+    assert importing.progress[-1].unreadable == 1
+
+
+def test_what_is_left_out_is_told_by_reason(importing: Import) -> None:
+    report = importing.chatgpt(
+        conversation(message("system", "rules"), message("user", "1"), message("tool", "x"))
+    )
+    assert report.left_out == {LeftOut.SYSTEM: 1, LeftOut.TOOL: 1}
+
+
+def test_lines_may_name_their_user(importing: Import) -> None:
+    importing.lines(LINE, {**LINE, "user_id": None}, user="owner")
+    assert [turn.user_id for _, turn, _ in importing.appender.appended] == ["u", "owner"]
+
+
+def test_a_line_of_nobody_is_refused_and_the_others_are_not(importing: Import) -> None:
+    report = importing.lines(LINE, {**LINE, "user_id": None, "user_text": "whose?"})
+    assert importing.said == ["hello"]
+    assert "name the user with --user" in report.conversations[1].refused[0].reason
+
+
+def test_an_export_that_tells_no_user_needs_one(importing: Import) -> None:
+    with pytest.raises(InvalidInput, match="name the user with --user"):
+        importing.chatgpt(questions("1"), user=None)
+    assert importing.said == []
+
+
+def test_what_the_log_finds_too_large_is_refused(importing: Import) -> None:
+    error = InvalidInput(field="record", problem="p", remedy="r")
+    importing.appender.refuse = lambda turn: error if turn.user_text == "1" else None
+    report = importing.chatgpt(questions("1", "2"))
+    assert (report.accepted, report.refused) == (1, 1)
+
+
+def test_a_busy_log_is_waited_for(importing: Import, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_BUSY_WAIT_S", 0.0)
+    refusals = iter([LogBusy("full")] * 3)
+
+    def refuse(turn: TurnInput) -> LogBusy | None:
+        return next(refusals, None) if turn.user_text == "2" else None
+
+    importing.appender.refuse = refuse
+    report = importing.chatgpt(questions("1", "2", "3"))
+    assert report.accepted == 3
+    assert sorted(importing.said) == ["1", "2", "3"]
+
+
+def test_a_log_that_stays_busy_ends_the_import(
+    importing: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_BUSY_WAIT_S", 0.0)
+    importing.appender.refuse = lambda _turn: LogBusy("full")
+    with pytest.raises(LogUnavailable, match="run it again"):
+        importing.chatgpt(questions("1"))
+
+
+def test_an_import_that_broke_off_is_completed_by_the_next(importing: Import) -> None:
+    down = LogUnavailable("no answer")
+    importing.appender.refuse = lambda turn: down if turn.user_text == "2" else None
+    with pytest.raises(LogUnavailable, match="stopped after 1 turns, which stand"):
+        importing.chatgpt(questions("1", "2"))
+    importing.appender.refuse = lambda _turn: None
+    report = importing.run(importing.path, user="u")
+    assert (report.accepted, report.already_there) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (json.dumps([conversation(message("user", "1"))]).encode(), "chatgpt"),
+        (json.dumps(conversation(message("user", "1"))).encode(), "chatgpt"),
+        (b"\xef\xbb\xbf" + json.dumps([conversation()]).encode(), "chatgpt"),
+        (json.dumps(LINE).encode(), "jsonlines"),
+        (b"\xef\xbb\xbf\n" + json.dumps(LINE).encode(), "jsonlines"),
+    ],
+)
+def test_a_format_is_known_by_its_content(tmp_path: Path, content: bytes, name: str) -> None:
+    path = tmp_path / "any.name"
+    path.write_bytes(content)
+    assert detect(path).name == name
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_line(importing: Import) -> None:
+    importing.path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LINE).encode())
+    assert importing.run(importing.path, user=None).accepted == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message_"),
+    [(b"", "is empty"), (b"\xef\xbb\xbf \n", "is empty"), (b'{"a": 1}', "of no format")],
+)
+def test_a_file_of_no_known_format_is_refused(
+    importing: Import, content: bytes, message_: str
+) -> None:
+    importing.path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=message_):
+        importing.run(importing.path, user="u")
+
+
+def test_a_file_that_is_not_there_and_a_format_that_is_unknown_are_refused(
+    importing: Import, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read: No such file"):
+        importing.run(tmp_path / "none", user="u")
+    with pytest.raises(InvalidInput, match="cannot be read: Is a directory"):
+        importing.run(tmp_path, user="u")
+    with pytest.raises(InvalidInput, match="'csv' is not a known format"):
+        importing.run(tmp_path / "none", user="u", format_name="csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("chatgpt-export.json", [3, 2]),
+        ("chatgpt-tree.json", [3]),
+        ("chatgpt-images-and-tools.json", [7]),
+    ],
+)
+def test_exports_from_elsewhere_are_read(importing: Import, name: str, turns: list[int]) -> None:
+    path = EXPORTS / name
+    if not path.exists():
+        pytest.skip(f"{name} is not part of the project and is not at hand")
+    report = importing.run(path, user="u")
+    assert [part.accepted for part in report.conversations] == turns
+    assert report.unreadable == ()
+    assert importing.run(path, user="u").already_there == sum(turns)
