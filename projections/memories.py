@@ -6,16 +6,15 @@ import base64
 import binascii
 import hashlib
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Self
 from uuid import UUID
 
-from psycopg.rows import dict_row
-
-from projections.read_model import ReadModel, name_subjects
+from projections.read_model import ReadModel
+from projections.reading import Row, read_rows
 from schemas.database import load_queries
 from schemas.errors import InvalidInput
 from schemas.memory import Confidence, MemoryKind, Source
@@ -203,13 +202,8 @@ class Memories:
             "after_memory_id": None if after is None else after.memory_id,
             "limit": limit + 1,
         }
-        async with self._read_model.connection() as connection:
-            rows = connection.cursor(binary=True, row_factory=dict_row)
-            async with connection.pipeline(), connection.transaction():
-                await name_subjects(connection, [subject])
-                await rows.execute(_QUERIES["list_memories"], parameters)
-            found = [_listed(row) for row in await rows.fetchall()]
-        return self._page(found, listing, limit)
+        rows = await read_rows(self._read_model, subject, _QUERIES["list_memories"], parameters)
+        return self._page([_listed(row) for row in rows], listing, limit)
 
     def _page(self, found: list[ListedMemory], listing: bytes, limit: int) -> MemoryPage:
         memories = tuple(found[:limit])
@@ -249,7 +243,7 @@ def _check(*, history: bool, as_of: datetime | None, limit: int) -> None:
         )
 
 
-def _listed(row: Mapping[str, Any]) -> ListedMemory:
+def _listed(row: Row) -> ListedMemory:
     fields: dict[str, Any] = {
         name: value.astimezone(UTC) if isinstance(value, datetime) else value
         for name, value in row.items()

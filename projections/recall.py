@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
 
-from psycopg.rows import dict_row
-
 from projections.positions import TurnPosition
-from projections.read_model import ReadModel, name_subjects
+from projections.read_model import ReadModel
+from projections.reading import Row, read_rows
 from projections.vectors import HalfVectors, halves_of
 from schemas.database import load_queries
 from schemas.errors import EmbedderMismatch, InvalidInput, NotCaughtUp
@@ -240,7 +239,7 @@ class Recall:
 
     async def _search(
         self, subject: UUID, partition: int, question: _Question, vector: Vectors
-    ) -> list[Mapping[str, Any]]:
+    ) -> list[Row]:
         now = question.as_of is None and question.known_at is None
         parameters = {
             "subject": subject,
@@ -255,13 +254,8 @@ class Recall:
             parameters["now"] = self._clock()
         else:
             parameters |= {"as_of": question.as_of, "known_at": question.known_at}
-        async with self._read_model.connection() as connection:
-            cursor = connection.cursor(binary=True, row_factory=dict_row)
-            # Naming the subject, the question and the commit travel together.
-            async with connection.pipeline(), connection.transaction():
-                await name_subjects(connection, [subject])
-                await cursor.execute(_QUERIES["recall_now" if now else "recall_then"], parameters)
-            return list(await cursor.fetchall())
+        query = _QUERIES["recall_now" if now else "recall_then"]
+        return await read_rows(self._read_model, subject, query, parameters)
 
     async def _wait_closed(self, subject: UUID, partition: int, position: TurnPosition) -> None:
         if position.partition != partition:
@@ -289,12 +283,8 @@ class Recall:
             "partition": position.partition,
             "offset": position.offset,
         }
-        async with self._read_model.connection() as connection:
-            async with connection.pipeline(), connection.transaction():
-                await name_subjects(connection, [subject])
-                cursor = await connection.execute(_QUERIES["turns_closed"], parameters)
-            row = await cursor.fetchone()
-        return row is not None and bool(row[0])
+        rows = await read_rows(self._read_model, subject, _QUERIES["turns_closed"], parameters)
+        return bool(rows[0]["closed"])
 
     def _threshold(self, min_similarity: float | None) -> float:
         if min_similarity is None:
@@ -310,7 +300,7 @@ class Recall:
     def _result(
         self,
         question: _Question,
-        rows: list[Mapping[str, Any]],
+        rows: list[Row],
         *,
         partition: int,
         explain: bool,
@@ -338,7 +328,7 @@ class Recall:
         )
 
 
-_NOTHING: Final[Mapping[str, Any]] = {
+_NOTHING: Final[Row] = {
     "stored": 0,
     "searched": 0,
     "nearest": None,
@@ -363,7 +353,7 @@ def _position(partition: int, turns_next: int | None, first_open: int | None) ->
     return str(TurnPosition(partition=partition, offset=min(bounds) - 1))
 
 
-def _memory(row: Mapping[str, Any]) -> RecalledMemory:
+def _memory(row: Row) -> RecalledMemory:
     return RecalledMemory(
         memory_id=row["memory_id"],
         lineage_id=row["lineage_id"],

@@ -124,4 +124,4 @@ SELECT
     AND NOT EXISTS (
         SELECT FROM turns
         WHERE subject = %(subject)s AND closing IS NULL AND turn_offset <= %(offset)s
-    );
+    ) AS closed;

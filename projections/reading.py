@@ -1,0 +1,37 @@
+"""Reading one subject's rows in one round trip to the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from psycopg.rows import dict_row
+
+from projections.read_model import ReadModel, name_subjects
+from schemas.database import load_queries
+
+_QUERIES: Final = load_queries("projections", "sql/reading.sql")
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+async def read_rows(
+    read_model: ReadModel, subject: UUID, query: str, parameters: Mapping[str, Any]
+) -> list[Row]:
+    """Return the rows that a query finds where only one subject's rows can be seen.
+
+    Beginning, naming the subject, the query and the end travel together. psycopg's own transaction
+    block would wait for an answer after each of them.
+
+    Raises:
+        ReadModelUnavailable: the read model cannot be reached.
+    """
+    async with read_model.connection() as connection:
+        cursor = connection.cursor(binary=True, row_factory=dict_row)
+        async with connection.pipeline():
+            await connection.execute(_QUERIES["begin_reading"])
+            await name_subjects(connection, [subject])
+            await cursor.execute(query, parameters)
+            await connection.execute(_QUERIES["end_reading"])
+        return list(await cursor.fetchall())

@@ -1,0 +1,9 @@
+-- The frame of a read of one subject's rows.
+
+-- name: begin_reading
+-- Begin a transaction that may not write; the naming of the subject ends with it.
+BEGIN READ ONLY;
+
+-- name: end_reading
+-- End it.
+COMMIT;
