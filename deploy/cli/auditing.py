@@ -1,0 +1,117 @@
+"""``memledger audit``."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from deploy.addresses import resolve
+from deploy.cli.output import console, json_option, print_json, table
+from deploy.wiring import keyring_of, read_model_of
+from projections.audit import AuditReport
+from projections.audit import audit as account
+from projections.digest import comparison
+from projections.embedders import make_embedder
+from projections.ledger import ProjectedLedger
+from schemas.records import Closing
+from schemas.settings import Settings
+
+
+@click.command()
+@click.option(
+    "--log-only",
+    is_flag=True,
+    help="Leave the read model out; else its rows are compared with a fold of the log.",
+)
+@json_option
+def audit(*, log_only: bool, as_json: bool) -> None:
+    """Account for every turn from the logs alone.
+
+    Turns in = stored + nothing found + rejected + dead-lettered + erased + in flight. Exits with 1
+    where anything is unaccounted for, or the read model is not what the log folds to.
+    """
+    report = asyncio.run(_audit(log_only=log_only))
+    if as_json:
+        print_json(report.as_json())
+    else:
+        _print(report)
+    if not report.passed:
+        raise SystemExit(1)
+
+
+async def _audit(*, log_only: bool) -> AuditReport:
+    settings = Settings.from_environment()
+    addresses = resolve(settings)
+    async with keyring_of(settings, addresses) as keyring:
+        if log_only:
+            return await account(
+                addresses.kafka_bootstrap,
+                keyring,
+                generation=settings.generation,
+                partitions=settings.partitions,
+            )
+        embedder = make_embedder(settings)
+        async with (
+            read_model_of(settings, addresses, embedder, name="audit") as read_model,
+            ProjectedLedger.open(read_model) as ledger,
+        ):
+            progress = {
+                partition: await ledger.progress(partition)
+                for partition in range(settings.partitions)
+            }
+            return await account(
+                addresses.kafka_bootstrap,
+                keyring,
+                generation=settings.generation,
+                partitions=settings.partitions,
+                progress=progress,
+                compare=comparison(addresses.kafka_bootstrap, read_model, keyring),
+            )
+
+
+def _print(report: AuditReport) -> None:
+    closings = list(Closing)
+    rows = table(
+        "partition",
+        "turns",
+        *(closing.value.replace("_", " ") for closing in closings),
+        "in flight",
+        "unaccounted",
+        title=f"generation {report.generation}",
+    )
+    for partition in report.partitions:
+        rows.add_row(
+            str(partition.partition),
+            str(partition.turns),
+            *(str(partition.closings.get(closing, 0)) for closing in closings),
+            str(partition.in_flight),
+            str(partition.unaccounted),
+        )
+    totals = report.as_json()["totals"]
+    rows.add_row(
+        "all",
+        str(totals.get("turns", 0)),
+        *(str(totals.get("closings", {}).get(closing.value, 0)) for closing in closings),
+        str(totals.get("in_flight", 0)),
+        str(report.unaccounted),
+        style="bold",
+    )
+    out = console()
+    out.print(rows)
+    remarks = {
+        "duplicate_turns": "turns were appended more than once; the first append counts",
+        "doubled_outcomes": "outcomes were appended more than once; the first append counts",
+        "unreadable_turns": "records of the turns topic name no subject that belongs there",
+        "subjects_differing": "subjects' rows differ from the fold of their log",
+    }
+    for name, remark in remarks.items():
+        if totals.get(name):
+            out.print(f"{totals[name]} {remark}")
+    for error, count in totals.get("dead_letters", {}).items():
+        out.print(f"{count} dead letters: {error}")
+    out.print(
+        "[green]every turn is accounted for[/green]"
+        if report.passed
+        else "[red]NOT everything is accounted for: see --json[/red]"
+    )

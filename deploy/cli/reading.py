@@ -1,0 +1,181 @@
+"""``memledger recall`` and ``memledger memories``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+import click
+
+from deploy.addresses import resolve
+from deploy.cli.output import Moment, console, json_option, print_json, table
+from deploy.wiring import keyring_of, read_model_of
+from projections.embedders import make_embedder
+from projections.injection import injection
+from projections.memories import ListedMemory, Memories
+from projections.read_model import ReadModel
+from projections.recall import Recall, RecallResult
+from schemas.ports import Embedder
+from schemas.settings import DEFAULT_TENANT, Settings
+from schemas.text import clean_user_id
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+Answer = TypeVar("Answer")
+
+_PAGE: int = 200
+
+
+def user_options(verb: Verb) -> Verb:
+    """Add ``--user`` and ``--tenant`` to a verb."""
+    verb = click.option("--tenant", default=DEFAULT_TENANT, show_default=True, help="Whose user.")(
+        verb
+    )
+    return click.option("--user", required=True, help="The user's id, as the chat app knows it.")(
+        verb
+    )
+
+
+@click.command()
+@click.argument("question")
+@user_options
+@click.option("--limit", default=10, show_default=True, help="Most memories.")
+@click.option("--min-similarity", type=float, help="Absolute threshold instead of the embedder's.")
+@click.option("--as-of", type=Moment(), help="What was true at this time.")
+@click.option("--known-at", type=Moment(), help="What the ledger knew at this time.")
+@click.option("--explain", is_flag=True, help="Show threshold, candidates and the injection block.")
+@json_option
+def recall(
+    *,
+    question: str,
+    user: str,
+    tenant: str,
+    limit: int,
+    min_similarity: float | None,
+    as_of: datetime | None,
+    known_at: datetime | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Show what would be recalled for QUESTION."""
+
+    async def ask(
+        read_model: ReadModel, embedder: Embedder, subject: UUID | None, settings: Settings
+    ) -> RecallResult:
+        recalls = Recall(
+            read_model,
+            embedder,
+            partitions=settings.partitions,
+            min_similarity=settings.recall_min_similarity,
+        )
+        return await recalls.recall(
+            subject,
+            question,
+            limit=limit,
+            min_similarity=min_similarity,
+            as_of=as_of,
+            known_at=known_at,
+            explain=explain,
+        )
+
+    result = asyncio.run(_with_read_model(tenant, user, ask))
+    if as_json:
+        print_json({**asdict(result), "injection": injection(result.memories)})
+        return
+    rows = table("score", "memory", "about", "since", "said")
+    for memory in result.memories:
+        rows.add_row(
+            f"{memory.score:.2f}",
+            memory.content,
+            memory.about,
+            _period(memory.valid_from, memory.valid_to),
+            f"“{memory.quote}”",
+        )
+    if result.memories:
+        console().print(rows)
+    else:
+        click.echo(f"nothing recalled: {result.reason}")
+    if result.unsearchable:
+        click.echo(f"{result.unsearchable} memories have no vector and cannot be found by meaning")
+    if explain:
+        _print_explanation(result)
+
+
+@click.command()
+@user_options
+@click.option("--history", is_flag=True, help="Also what was superseded, retracted or has expired.")
+@click.option("--as-of", type=Moment(), help="What was true at this time.")
+@json_option
+def memories(
+    *, user: str, tenant: str, history: bool, as_of: datetime | None, as_json: bool
+) -> None:
+    """List what is remembered of a user, with the words that caused it."""
+
+    async def list_all(
+        read_model: ReadModel, _: Embedder, subject: UUID | None, __: Settings
+    ) -> list[ListedMemory]:
+        listing = Memories(read_model)
+        found: list[ListedMemory] = []
+        cursor: str | None = None
+        while True:
+            page = await listing.list_memories(
+                subject, history=history, as_of=as_of, cursor=cursor, limit=_PAGE
+            )
+            found.extend(page.memories)
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    found = asyncio.run(_with_read_model(tenant, user, list_all))
+    if as_json:
+        print_json({"user": user, "memories": [asdict(memory) for memory in found]})
+        return
+    if not found:
+        click.echo("nothing is remembered")
+        return
+    rows = table("memory", "state", "about", "when", "said")
+    for memory in found:
+        rows.add_row(
+            memory.content,
+            memory.state.value,
+            memory.about,
+            _period(memory.valid_from, memory.valid_to),
+            f"“{memory.quote}”",
+        )
+    console().print(rows)
+
+
+async def _with_read_model(
+    tenant: str,
+    user: str,
+    ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
+) -> Answer:
+    settings = Settings.from_environment()
+    addresses = resolve(settings)
+    embedder = make_embedder(settings)
+    async with (
+        keyring_of(settings, addresses) as keyring,
+        read_model_of(settings, addresses, embedder, name="cli") as read_model,
+    ):
+        user_id = clean_user_id(user)
+        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
+        subject = subjects[user_id].subject if user_id in subjects else None
+        return await ask(read_model, embedder, subject, settings)
+
+
+def _print_explanation(result: RecallResult) -> None:
+    explanation = result.explanation
+    if explanation is not None:
+        nearest = "none" if explanation.nearest is None else f"{explanation.nearest:.2f}"
+        click.echo(
+            f"\n{explanation.embedder}: threshold {explanation.min_similarity:.2f}, "
+            f"{explanation.stored} held true, {explanation.searched} searched, nearest {nearest}"
+        )
+    click.echo(f"\n{injection(result.memories)}")
+
+
+def _period(start: datetime, end: datetime | None) -> str:
+    return f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" if end else f"{start:%Y-%m-%d}"

@@ -1,0 +1,99 @@
+"""``python -m deploy.processes.gateway``: the HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib.metadata import version
+from uuid import UUID
+
+from fastapi import FastAPI, Request
+
+from deploy.addresses import resolve
+from deploy.processes.health import Health, health_routes
+from deploy.processes.serving import run_process, serving
+from deploy.wiring import keyring_of, producer_of, read_model_of
+from producers.append import TurnAppender
+from producers.routes import ingest_router
+from projections.embedders import make_embedder
+from projections.memories import Memories
+from projections.read_model import ReadModel
+from projections.recall import Recall
+from projections.routes import query_router
+from schemas.http import bearer_token, install_problem_handlers
+from schemas.keyring import Keyring
+from schemas.log.producer import LogProducer
+from schemas.ports import Embedder
+from schemas.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+async def main(settings: Settings, stop: asyncio.Event) -> None:
+    """Serve the API until ``stop`` is set."""
+    addresses = resolve(settings)
+    embedder = make_embedder(settings)
+    async with (
+        keyring_of(settings, addresses, pool_size_max=8) as keyring,
+        read_model_of(
+            settings, addresses, embedder, name="gateway", pool_size_max=16
+        ) as read_model,
+        producer_of(addresses, name="gateway") as producer,
+    ):
+        app = make_app(
+            settings, keyring=keyring, read_model=read_model, producer=producer, embedder=embedder
+        )
+        async with serving(app, host=settings.gateway_host, port=settings.gateway_port) as port:
+            logger.info("listening on http://%s:%d", settings.gateway_host, port)
+            await stop.wait()
+
+
+def make_app(
+    settings: Settings,
+    *,
+    keyring: Keyring,
+    read_model: ReadModel,
+    producer: LogProducer,
+    embedder: Embedder,
+) -> FastAPI:
+    """Return the application with every route."""
+    app = FastAPI(
+        title="memledger",
+        version=version("memledger"),
+        summary="Long-term memory for fleets of chat assistants, kept as a ledger.",
+    )
+    install_problem_handlers(app)
+
+    async def tenant_of(request: Request) -> str:
+        return await keyring.authenticate(bearer_token(request))
+
+    async def find_subject(tenant: str, user_id: str) -> UUID | None:
+        found = await keyring.subjects_for(tenant, [user_id], create=False)
+        return found[user_id].subject if user_id in found else None
+
+    app.include_router(
+        ingest_router(
+            TurnAppender(keyring, producer, settings.partitions),
+            keyring.authenticate,
+            request_bytes_max=settings.request_bytes_max,
+        )
+    )
+    app.include_router(
+        query_router(
+            recall=Recall(
+                read_model,
+                embedder,
+                partitions=settings.partitions,
+                min_similarity=settings.recall_min_similarity,
+            ),
+            memories=Memories(read_model),
+            authenticate=tenant_of,
+            find_subject=find_subject,
+        )
+    )
+    app.routes.extend(health_routes(Health(problem=lambda: None, not_ready=lambda: None)))
+    return app
+
+
+if __name__ == "__main__":
+    run_process("gateway", main)

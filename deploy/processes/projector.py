@@ -1,0 +1,51 @@
+"""``python -m deploy.processes.projector``: folds the log into the read model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from deploy.addresses import resolve
+from deploy.processes.health import Health, health_app
+from deploy.processes.serving import run_process, serving
+from deploy.wiring import keyring_of, producer_of, read_model_of
+from projections.embedders import make_embedder
+from projections.projector import Projector
+from schemas.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+
+async def main(settings: Settings, stop: asyncio.Event) -> None:
+    """Project until ``stop`` is set."""
+    addresses = resolve(settings)
+    embedder = make_embedder(settings)
+    async with (
+        keyring_of(settings, addresses) as keyring,
+        read_model_of(settings, addresses, embedder, name="projector") as read_model,
+        producer_of(addresses, name="projector") as producer,
+    ):
+        projector = Projector(
+            bootstrap=addresses.kafka_bootstrap,
+            read_model=read_model,
+            keyring=keyring,
+            producer=producer,
+            partitions=settings.partitions,
+        )
+        health = Health(
+            problem=lambda: None if projector.state.alive else "it does not go round its loop",
+            not_ready=lambda: _not_ready(projector),
+        )
+        async with serving(health_app(health), host="127.0.0.1", port=settings.projector_port):
+            await projector.run(stop)
+
+
+def _not_ready(projector: Projector) -> str | None:
+    state = projector.state
+    if state.parked:
+        return f"partitions {sorted(state.parked)} are parked: see the log"
+    return None if state.ready else "not caught up"
+
+
+if __name__ == "__main__":
+    run_process("projector", main)

@@ -1,0 +1,65 @@
+"""The composition root: opens the parts that processes and verbs are made of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from deploy.addresses import Addresses
+from projections.read_model import ReadModel, open_read_model
+from schemas.keyring import Keyring
+from schemas.log.producer import LogProducer
+from schemas.ports import Embedder
+from schemas.settings import Settings
+
+
+@contextlib.asynccontextmanager
+async def keyring_of(
+    settings: Settings, addresses: Addresses, *, pool_size_max: int = 4
+) -> AsyncIterator[Keyring]:
+    """Open the keyring and close it on leaving."""
+    keyring = await Keyring.open(
+        addresses.keyring_url, settings.keys_home, pool_size_max=pool_size_max
+    )
+    try:
+        yield keyring
+    finally:
+        await keyring.close()
+
+
+@contextlib.asynccontextmanager
+async def read_model_of(
+    settings: Settings,
+    addresses: Addresses,
+    embedder: Embedder,
+    *,
+    name: str,
+    pool_size_max: int = 4,
+) -> AsyncIterator[ReadModel]:
+    """Open the read model of the settings' generation and close it on leaving.
+
+    Raises:
+        EmbedderMismatch: it was built with another embedder.
+    """
+    read_model = await open_read_model(
+        addresses.database_url,
+        generation=settings.generation,
+        embedder=embedder.name,
+        dimension=embedder.dimension,
+        max_size=pool_size_max,
+        application_name=f"memledger-{name}",
+    )
+    try:
+        yield read_model
+    finally:
+        await read_model.close()
+
+
+@contextlib.asynccontextmanager
+async def producer_of(addresses: Addresses, *, name: str) -> AsyncIterator[LogProducer]:
+    """Open a producer; on leaving, wait for what it has queued."""
+    producer = LogProducer(addresses.kafka_bootstrap, client_id=f"memledger-{name}")
+    try:
+        yield producer
+    finally:
+        await producer.close()
