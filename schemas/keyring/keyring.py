@@ -253,7 +253,9 @@ class Keyring:
         Returns:
             The number of the record, which grows in the order of commit.
         """
-        return await self._store.destroy(subject, control_position)
+        seq = await self._store.destroy(subject, control_position)
+        self._cache.evict(subject)  # other processes follow within a lease
+        return seq
 
     async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
         """Return those of the subjects whose destruction is recorded, by one fresh query."""

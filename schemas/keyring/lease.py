@@ -98,14 +98,20 @@ class LeasedCache:
         known = self._entries.get(state.subject)
         if user is None and known is not None:
             user = known.user
-        self._forget(state.subject)
+        self.evict(state.subject)
         if isinstance(state, Erased):
             user = None  # a user id outlives its subject nowhere
         self._entries[state.subject] = _Entry(state, user)
         if user is not None:
             self._users[user] = state.subject
         while len(self._entries) > self._capacity:
-            self._forget(next(iter(self._entries)))
+            self.evict(next(iter(self._entries)))
+
+    def evict(self, subject: UUID) -> None:
+        """Forget what is cached of a subject."""
+        entry = self._entries.pop(subject, None)
+        if entry is not None and entry.user is not None and self._users.get(entry.user) == subject:
+            del self._users[entry.user]
 
     def renew(self) -> asyncio.Task[None] | None:
         """Begin to read the feed, unless the lease is valid; all callers share one reading."""
@@ -145,11 +151,6 @@ class LeasedCache:
             self._entries.clear()
             self._users.clear()
         for destruction in feed.destructions:
-            self._forget(destruction.subject)
+            self.evict(destruction.subject)
         self._last_seen = feed.head
         self._valid_until = began + self._lease_seconds
-
-    def _forget(self, subject: UUID) -> None:
-        entry = self._entries.pop(subject, None)
-        if entry is not None and entry.user is not None and self._users.get(entry.user) == subject:
-            del self._users[entry.user]

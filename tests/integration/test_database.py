@@ -115,13 +115,18 @@ class TestPool:
     ) -> None:
         superuser_url = postgres.superuser_url(str(conninfo_to_dict(postgres_url)["dbname"]))
         run(superuser_url, migrations)
-        (migrations / "0002_second.sql").write_text(SECOND)
         assert asyncio.run(visible(superuser_url)) == ("memledger_app", 0, 1)
-        # A table of a later migration is granted as well.
+
+    def test_of_a_superuser_may_use_tables_that_are_made_while_it_is_open(
+        self, postgres: EmbeddedPostgres, postgres_url: str, migrations: Path
+    ) -> None:
+        superuser_url = postgres.superuser_url(str(conninfo_to_dict(postgres_url)["dbname"]))
         run(superuser_url, migrations)
+        (migrations / "0002_second.sql").write_text(SECOND)
 
         async def count_later() -> int:
             pool = await open_pool(superuser_url, schema="g1")
+            await migrate(superuser_url, migrations, schema="g1", parameters={"size": "10"})
             async with pool.connection() as connection:
                 cursor = await connection.execute("SELECT count(*) FROM later")
                 row = await cursor.fetchone()

@@ -130,6 +130,20 @@ class TestSubjects:
 
         asyncio.run(scenario())
 
+    def test_of_a_batch_are_stored_in_one_order_so_that_batches_cannot_deadlock(
+        self, site: KeyringSite
+    ) -> None:
+        async def scenario() -> None:
+            async with site.open() as keyring:
+                users = [f"user-{number}" for number in range(100)]
+                await keyring.subjects_for(TENANT, users, create=True)
+
+        asyncio.run(scenario())
+        with site.connection() as connection:
+            rows = connection.execute("SELECT user_index FROM subjects ORDER BY ctid").fetchall()
+        assert len(rows) == 100
+        assert rows == sorted(rows)
+
     def test_take_one_statement_a_batch_and_three_to_make(self, site: KeyringSite) -> None:
         async def scenario() -> None:
             users = [f"user-{number}" for number in range(500)]

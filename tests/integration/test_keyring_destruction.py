@@ -33,10 +33,12 @@ class TestDestruction:
     ) -> None:
         async def scenario() -> None:
             clock = ManualClock()
-            async with site.open() as one, site.open(clock=clock) as other:
+            async with site.open(clock=clock) as one, site.open(clock=clock) as other:
                 ann = await one_user(other)
                 bob = await one_user(other, "bob")
+                assert (await one.keys([ann.subject]))[ann.subject] == ann
                 seq = await one.destroy(ann.subject)
+                assert isinstance((await one.keys([ann.subject]))[ann.subject], Erased)
                 # Within the lease, and no longer.
                 assert (await other.keys([ann.subject]))[ann.subject] == ann
                 clock.now += 0.5

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -81,6 +82,21 @@ class TestKeyDirectory:
         with ThreadPoolExecutor(8) as pool:
             assert len(set(pool.map(make, range(32)))) == 1
         assert len(list((tmp_path / "shared").iterdir())) == 2
+
+    def test_keeps_the_key_of_a_process_that_was_faster(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        link = os.link
+
+        def link_too_late(draft: Path, path: Path) -> None:
+            path.write_bytes(b"f" * 32)
+            link(draft, path)
+
+        monkeypatch.setattr(os, "link", link_too_late)
+        keys = FileEpochKeys(tmp_path)
+        keys.create_missing()
+        assert keys.index_key() == keys.epoch_key(1) == b"f" * 32
+        assert len(list(tmp_path.iterdir())) == 2
 
     def test_without_a_key_says_so_and_makes_none(self, tmp_path: Path) -> None:
         keys = FileEpochKeys(tmp_path)
