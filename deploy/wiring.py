@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from deploy.addresses import Addresses
+from projections.ledger import PostgresLedger
 from projections.read_model import ReadModel, open_read_model
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
@@ -53,6 +54,16 @@ async def read_model_of(
         yield read_model
     finally:
         await read_model.close()
+
+
+@contextlib.asynccontextmanager
+async def ledger_of(read_model: ReadModel) -> AsyncIterator[PostgresLedger]:
+    """Open what the workers ask of a read model and close it on leaving."""
+    ledger = await PostgresLedger.open(read_model)
+    try:
+        yield ledger
+    finally:
+        await ledger.close()
 
 
 @contextlib.asynccontextmanager

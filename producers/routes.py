@@ -17,13 +17,12 @@ from producers.http_body import read_json
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.errors import (
     InputTooLarge,
-    InvalidApiKey,
     InvalidInput,
     LogBusy,
     LogUnavailable,
     MemledgerError,
 )
-from schemas.http import KINDS, problem, problem_of
+from schemas.http import KINDS, bearer_token, problem, problem_of
 from schemas.records import Origin
 
 Authenticate = Callable[[str], Awaitable[str]]
@@ -78,7 +77,7 @@ def ingest_router(
         accepted is answered as a problem, with the same `results`.
         """
         try:
-            tenant = await authenticate(_bearer_token(request))
+            tenant = await authenticate(bearer_token(request))
             body = await read_json(request, bytes_max=request_bytes_max)
             if isinstance(body, dict) and "turns" in body:
                 results = await _append_list(appender, tenant, _items(body), clock())
@@ -147,13 +146,6 @@ def _require_object(body: object) -> None:
             problem="is not a JSON object",
             remedy='send the object of one turn, or {"turns": [...]}',
         )
-
-
-def _bearer_token(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise InvalidApiKey("no API key: send the header Authorization: Bearer <key>")
-    return token.strip()
 
 
 def _list_response(results: Sequence[AppendResult]) -> Response:

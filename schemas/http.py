@@ -149,6 +149,18 @@ def problem_of(error: MemledgerError) -> Response:
     return problem(kind.status, kind.title, str(error), headers=headers, **extra)
 
 
+def bearer_token(request: Request) -> str:
+    """Return the API key that a request carries.
+
+    Raises:
+        InvalidApiKey: it carries none.
+    """
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise InvalidApiKey("no API key: send the header Authorization: Bearer <key>")
+    return token.strip()
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Make an application answer every error with a problem detail."""
 

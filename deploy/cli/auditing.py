@@ -8,12 +8,11 @@ import click
 
 from deploy.addresses import resolve
 from deploy.cli.output import console, json_option, print_json, table
-from deploy.wiring import keyring_of, read_model_of
+from deploy.wiring import keyring_of, ledger_of, read_model_of
 from projections.audit import AuditReport
 from projections.audit import audit as account
 from projections.digest import comparison
 from projections.embedders import make_embedder
-from projections.ledger import ProjectedLedger
 from schemas.records import Closing
 from schemas.settings import Settings
 
@@ -54,7 +53,7 @@ async def _audit(*, log_only: bool) -> AuditReport:
         embedder = make_embedder(settings)
         async with (
             read_model_of(settings, addresses, embedder, name="audit") as read_model,
-            ProjectedLedger.open(read_model) as ledger,
+            ledger_of(read_model) as ledger,
         ):
             progress = {
                 partition: await ledger.progress(partition)

@@ -47,7 +47,8 @@ def import_(*, file: Path, format_name: str, tenant: str, user: str | None, as_j
     progress = Progress(
         SpinnerColumn(),
         TextColumn(
-            "{task.fields[accepted]} appended, {task.fields[there]} there already, {task.fields[refused]} refused"
+            "{task.fields[accepted]} appended, {task.fields[there]} there already, "
+            "{task.fields[refused]} refused"
         ),
         TimeElapsedColumn(),
         console=Console(stderr=True),

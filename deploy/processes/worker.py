@@ -8,11 +8,10 @@ import logging
 from deploy.addresses import resolve
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
-from deploy.wiring import keyring_of, producer_of, read_model_of
-from processors.extractors import make_extractor
+from deploy.wiring import keyring_of, ledger_of, producer_of, read_model_of
+from processors.extractors.loading import make_extractor
 from processors.worker import Worker, WorkerParts
 from projections.embedders import make_embedder
-from projections.ledger import ProjectedLedger
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -26,7 +25,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     async with (
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="worker", pool_size_max=8) as read_model,
-        ProjectedLedger.open(read_model) as ledger,
+        ledger_of(read_model) as ledger,
         producer_of(addresses, name="worker") as producer,
     ):
         worker = Worker(
