@@ -1,0 +1,294 @@
+"""What the workers ask of the projection; implements :class:`schemas.ports.Ledger`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection, Notify
+
+from projections.coalescing import Coalescer
+from projections.read_model import ReadModel, name_subjects
+from projections.vectors import HalfVectors, Halves, halves_of
+from projections.waiters import Waiters
+from schemas import ids
+from schemas.database import Connection, load_queries
+from schemas.errors import ReadModelUnavailable
+from schemas.memory import Memory
+from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
+from schemas.records import Closing
+from schemas.slots import Slot
+from schemas.topics import TURNS, memories_topic
+
+_LOG: Final = logging.getLogger(__name__)
+_QUERIES: Final = load_queries("projections", "sql/ledger.sql")
+
+_REREAD_S: Final = 1.0
+_RECONNECT_S: Final = 0.5
+_QUERIES_MAX: Final = 2
+
+_MEMORY_COLUMNS: Final = (
+    "memory_id",
+    "lineage_id",
+    "kind",
+    "content",
+    "slot",
+    "about",
+    "importance",
+    "confidence",
+    "source",
+    "turn_id",
+    "conversation_id",
+    "quote",
+    "valid_from",
+    "valid_to",
+    "recorded_at",
+    "expires_at",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    subject: UUID
+    turn_id: UUID
+    partition: int
+    vector: Halves | None
+    known_max: int
+
+
+class PostgresLedger:
+    """The ledger over a read model. Made by :meth:`open`.
+
+    Memories come without their vectors, which no decision needs and which weigh most of a row.
+    """
+
+    def __init__(self, read_model: ReadModel) -> None:
+        self._read_model = read_model
+        self._memories_topic: Final = memories_topic(read_model.generation)
+        self._waiters = Waiters()
+        self._contexts = Coalescer(self._ask_contexts, queries_max=_QUERIES_MAX)
+        self._listening: asyncio.Task[None] | None = None
+        self._rereading: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, read_model: ReadModel) -> Self:
+        """Open the ledger over a read model, which the caller closes after it."""
+        ledger = cls(read_model)
+        ledger._listening = asyncio.create_task(ledger._listen())
+        ledger._rereading = asyncio.create_task(ledger._reread())
+        return ledger
+
+    async def close(self) -> None:
+        """Stop listening; whoever still waits is left to its own cancellation."""
+        tasks = [task for task in (self._listening, self._rereading) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._contexts.close()
+
+    async def claim(self, partition: int, owner: str) -> None:
+        """Make ``owner`` the holder of a partition; the one before finds out by its next context.
+
+        Raises:
+            ReadModelUnavailable: Postgres cannot be reached.
+        """
+        async with self._read_model.connection() as connection:
+            claimed = {"partition": partition, "owner": owner}
+            await connection.execute(_QUERIES["claim_partition"], claimed)
+
+    async def progress(self, partition: int) -> PartitionProgress:
+        """Return how far the ledger has come in a partition.
+
+        Raises:
+            ReadModelUnavailable: Postgres cannot be reached.
+        """
+        asked = {
+            "partition": partition,
+            "turns_topic": TURNS,
+            "memories_topic": self._memories_topic,
+        }
+        async with self._read_model.connection() as connection:
+            cursor = await connection.execute(_QUERIES["select_progress"], asked, binary=True)
+            row = await cursor.fetchone()
+        assert row is not None, "a statement without a table in FROM returns one row"  # noqa: S101 - checked in production too
+        open_offsets, turns_next, memories_next, proposals_floor = row
+        return PartitionProgress(
+            open_offsets=frozenset(open_offsets),
+            turns_next=turns_next,
+            memories_next=memories_next,
+            proposals_floor=proposals_floor,
+        )
+
+    async def wait_applied(self, partition: int, memories_offset: int) -> None:
+        """Return once the outcome at ``memories_offset`` is applied, however long it takes.
+
+        It waits through times in which Postgres cannot be reached: they end by themselves, or the
+        caller's wait is cancelled.
+        """
+        await self._waiters.wait(partition, memories_offset)
+
+    async def context(
+        self,
+        *,
+        subject: UUID,
+        turn_id: UUID,
+        partition: int,
+        vector: Vectors | None,
+        known_max: int,
+    ) -> TurnContext:
+        """Return what is known of a turn, and the subject's memories nearest to ``vector``.
+
+        Args:
+            subject: the subject.
+            turn_id: the turn.
+            partition: the partition that the turn lies in.
+            vector: the turn's vector, of shape ``(1, dimension)`` and length 1.
+            known_max: most memories to return; 0 for none.
+
+        Raises:
+            ReadModelUnavailable: Postgres cannot be reached.
+            ValueError: the vector is not one vector of the read model's dimension.
+        """
+        wanted = vector is not None and known_max > 0
+        return await self._contexts(
+            _Asked(
+                subject=subject,
+                turn_id=turn_id,
+                partition=partition,
+                vector=self._halves(vector) if vector is not None and wanted else None,
+                known_max=known_max,
+            )
+        )
+
+    async def related(
+        self,
+        *,
+        subject: UUID,
+        slots: Collection[tuple[Slot, str]],
+        statement_keys: Collection[bytes],
+        memory_ids: Collection[UUID],
+    ) -> tuple[StoredMemory, ...]:
+        """Return every version that a decision may touch.
+
+        That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
+        that hold a version with any of the statement keys, and of those of the memories named.
+
+        Raises:
+            ReadModelUnavailable: Postgres cannot be reached.
+        """
+        if not (slots or statement_keys or memory_ids):
+            return ()
+        asked = {
+            "subject": subject,
+            "slots": [slot.value for slot, _ in slots],
+            "abouts": [about for _, about in slots],
+            "statement_keys": list(statement_keys),
+            "memory_ids": list(memory_ids),
+        }
+        async with self._read_model.connection() as connection, connection.pipeline():
+            async with connection.transaction():
+                await name_subjects(connection, [subject])
+                found = await connection.execute(_QUERIES["select_related"], asked, binary=True)
+            rows = await found.fetchall()
+        return tuple(
+            StoredMemory(memory=_memory(columns), retracted=retracted_at is not None)
+            for *columns, retracted_at in rows
+        )
+
+    def _halves(self, vector: Vectors) -> Halves:
+        if vector.shape != (1, self._read_model.dimension):
+            raise ValueError(
+                f"one vector of {self._read_model.dimension} components is asked with, not an "
+                f"array of shape {vector.shape}"
+            )
+        return halves_of(vector[0])
+
+    async def _ask_contexts(self, asked: Sequence[_Asked]) -> list[TurnContext]:
+        generation = self._read_model.generation
+        turns = {
+            "subjects": [one.subject for one in asked],
+            "turn_ids": [one.turn_id for one in asked],
+            "outcome_ids": [ids.outcome_id(generation, one.turn_id) for one in asked],
+            "partitions": [one.partition for one in asked],
+            "erased": Closing.ERASED.value,
+        }
+        near = [(place, one) for place, one in enumerate(asked) if one.vector is not None]
+        vectors = {
+            "subjects": [one.subject for _, one in near],
+            "vectors": HalfVectors([one.vector for _, one in near]),
+            "most": [one.known_max for _, one in near],
+        }
+        nearest: list[list[Memory]] = [[] for _ in asked]
+        async with self._read_model.connection() as connection, connection.pipeline():
+            async with connection.transaction():
+                await name_subjects(connection, {one.subject for one in asked})
+                states = await connection.execute(
+                    _QUERIES["select_turn_states"], turns, binary=True
+                )
+                if near:
+                    found = await connection.execute(
+                        _QUERIES["select_nearest"], vectors, binary=True
+                    )
+            rows = await states.fetchall()
+            for place, *columns in await found.fetchall() if near else ():
+                nearest[near[place - 1][0]].append(_memory(columns))
+        return [
+            TurnContext(
+                closing=None if closing is None else Closing(closing),
+                owner=owner,
+                nearest=tuple(memories),
+            )
+            for (closing, owner), memories in zip(rows, nearest, strict=True)
+        ]
+
+    async def _listen(self) -> None:
+        """Hear of committed batches, on a connection of its own, again and again."""
+        while True:
+            try:
+                async with await AsyncConnection.connect(
+                    self._read_model.conninfo,
+                    autocommit=True,
+                    application_name="memledger-ledger-listener",
+                ) as connection:
+                    await connection.execute(_QUERIES["listen"])
+                    await self._read_positions()  # what was told before anybody listened
+                    await self._hear(connection)
+            except (psycopg.Error, ReadModelUnavailable) as error:
+                _LOG.warning("not listening for applied outcomes: %s; trying again", error)
+            await asyncio.sleep(_RECONNECT_S)
+
+    async def _hear(self, connection: Connection) -> None:
+        async for notify in connection.notifies():
+            self._heard(notify)
+
+    def _heard(self, notify: Notify) -> None:
+        generation, partition, next_offset = notify.payload.split(":")
+        if generation == self._read_model.generation:
+            self._waiters.heard(int(partition), int(next_offset))
+
+    async def _reread(self) -> None:
+        """Read the positions while anybody waits, in case that a word was lost."""
+        while True:
+            await asyncio.sleep(_REREAD_S)
+            if not self._waiters:
+                continue
+            try:
+                await self._read_positions()
+            except ReadModelUnavailable as error:
+                _LOG.warning("%s", error)
+
+    async def _read_positions(self) -> None:
+        since = self._waiters.mark()
+        async with self._read_model.connection() as connection:
+            asked = {"memories_topic": self._memories_topic}
+            cursor = await connection.execute(_QUERIES["select_applied"], asked)
+            self._waiters.read(dict(await cursor.fetchall()), since=since)
+
+
+def _memory(columns: Sequence[Any]) -> Memory:
+    return Memory(**dict(zip(_MEMORY_COLUMNS, columns, strict=True)))

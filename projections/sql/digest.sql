@@ -1,0 +1,29 @@
+-- Reading a read model whole, to compare it with a fold of the log.
+
+-- name: take_snapshot
+-- Let every statement of this transaction see the tables as they are now.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+
+-- name: select_positions
+-- Return the first offset of a topic that is not applied, for every partition.
+SELECT partition, next_offset FROM positions WHERE topic = %(topic)s ORDER BY partition;
+
+-- name: select_subjects
+-- Return every subject that has rows.
+SELECT subject FROM memories UNION SELECT subject FROM turns;
+
+-- name: select_memories
+-- Return every column of some subjects' memories.
+SELECT
+    subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
+    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,
+    embedding_model, embedding
+FROM memories
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_closed_turns
+-- Return how some subjects' turns closed, by which outcome.
+SELECT subject, turn_id, closing, outcome_offset
+FROM turns
+WHERE subject = ANY (%(subjects)b::uuid[]) AND outcome_offset IS NOT NULL;

@@ -1,0 +1,99 @@
+-- What the workers ask of the projection.
+
+-- name: claim_partition
+-- Make a worker the holder of a partition.
+INSERT INTO partitions (partition, owner) VALUES (%(partition)s, %(owner)s)
+ON CONFLICT (partition) DO UPDATE SET owner = excluded.owner;
+
+-- name: select_progress
+-- Return how far a partition has come, as one snapshot shows it.
+SELECT
+    coalesce(
+        (SELECT array_agg(turn_offset) FROM open_turns WHERE partition = %(partition)s), '{}'
+    ) AS open_offsets,
+    coalesce(
+        (
+            SELECT next_offset FROM positions
+            WHERE topic = %(turns_topic)s AND partition = %(partition)s
+        ),
+        0
+    ) AS turns_next,
+    coalesce(
+        (
+            SELECT next_offset FROM positions
+            WHERE topic = %(memories_topic)s AND partition = %(partition)s
+        ),
+        0
+    ) AS memories_next,
+    coalesce(
+        (SELECT proposals_floor FROM partitions WHERE partition = %(partition)s), 0
+    ) AS proposals_floor;
+
+-- name: select_applied
+-- Return the first offset of the memories topic that is not applied, for every partition.
+SELECT partition, next_offset FROM positions WHERE topic = %(memories_topic)s;
+
+-- name: listen
+-- Hear of every batch that the projector commits.
+LISTEN memledger_applied;
+
+-- name: select_turn_states
+-- For each turn that is asked about: how it closed, and who holds its partition.
+SELECT
+    coalesce(turns.closing, CASE WHEN erased.outcome_id IS NOT NULL THEN %(erased)s END),
+    partitions.owner
+FROM unnest(
+    %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(outcome_ids)b::uuid[], %(partitions)b::integer[]
+) WITH ORDINALITY AS asked (subject, turn_id, outcome_id, partition, place)
+LEFT JOIN turns ON turns.subject = asked.subject AND turns.turn_id = asked.turn_id
+LEFT JOIN erased_outcomes AS erased ON erased.outcome_id = asked.outcome_id
+LEFT JOIN partitions ON partitions.partition = asked.partition
+ORDER BY asked.place;
+
+-- name: select_nearest
+-- For each vector that is asked about: the live memories of its subject, nearest first.
+SELECT
+    asked.place, nearest.memory_id, nearest.lineage_id, nearest.kind, nearest.content,
+    nearest.slot, nearest.about, nearest.importance, nearest.confidence, nearest.source,
+    nearest.turn_id, nearest.conversation_id, nearest.quote, nearest.valid_from, nearest.valid_to,
+    nearest.recorded_at, nearest.expires_at
+FROM unnest(%(subjects)b::uuid[], %(vectors)b::halfvec[], %(most)b::integer[])
+    WITH ORDINALITY AS asked (subject, vector, most, place)
+CROSS JOIN LATERAL (
+    SELECT *, memories.embedding <#> asked.vector AS distance
+    FROM memories
+    WHERE memories.subject = asked.subject
+        AND memories.embedding IS NOT NULL
+        AND memories.valid_to IS NULL
+        AND memories.retracted_at IS NULL
+        AND (memories.expires_at IS NULL OR memories.expires_at > now())
+    ORDER BY distance, memories.memory_id
+    LIMIT asked.most
+) AS nearest
+ORDER BY asked.place, nearest.distance, nearest.memory_id;
+
+-- name: select_related
+-- Return every version of the lineages that hold one of the slots, statements or versions named.
+WITH lineages AS (
+    SELECT memories.lineage_id
+    FROM memories JOIN unnest(%(slots)b::text[], %(abouts)b::text[]) AS named (slot, about)
+        ON memories.slot = named.slot AND memories.about = named.about
+    WHERE memories.subject = %(subject)s
+    UNION
+    SELECT memories.lineage_id
+    FROM memories
+    WHERE memories.subject = %(subject)s
+        AND memories.statement_key = ANY (%(statement_keys)b::bytea[])
+    UNION
+    SELECT memories.lineage_id
+    FROM memories
+    WHERE memories.subject = %(subject)s AND memories.memory_id = ANY (%(memory_ids)b::uuid[])
+)
+SELECT
+    memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
+    memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
+    memories.conversation_id, memories.quote, memories.valid_from, memories.valid_to,
+    memories.recorded_at, memories.expires_at, memories.retracted_at
+FROM memories JOIN lineages ON lineages.lineage_id = memories.lineage_id
+WHERE memories.subject = %(subject)s
+ORDER BY memories.lineage_id, memories.valid_from, memories.memory_id;
