@@ -17,7 +17,8 @@ ELEMENT_BYTES_MAX: Final = 32 * 1024 * 1024
 
 _CHUNK_BYTES: Final = 256 * 1024
 _STRUCTURE: Final = re.compile(rb'["{}\[\],]')
-_STRING_STOP: Final = re.compile(rb'["\\]')
+# Possessive, so that a text of many escapes is passed over without anything to come back to.
+_STRING_REST: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _KEY_IN_FRONT: Final = re.compile(rb'"([^"\\]{1,64})"\s*:\s*\Z')
 _KEY_BYTES_MAX: Final = 128
 _OPENING: Final = b"{["
@@ -65,22 +66,32 @@ class _Scanner:
     def next_stop(self) -> int | None:
         """Return the next structural character, or ``None`` at the end of the file."""
         while True:
-            pattern = _STRING_STOP if self._in_string else _STRUCTURE
-            found = pattern.search(self.text, self.at)
+            if self._in_string and not self._leave_string():
+                return None
+            found = _STRUCTURE.search(self.text, self.at)
             if found is None:
-                self.at = max(self.at, len(self.text))
+                self.at = len(self.text)
                 if not self.read_on():
                     return None
                 continue
             self.at = found.end()
             stop = self.text[found.start()]
-            if stop == ord('"'):
-                self._in_string = not self._in_string
-            elif stop == ord("\\"):
-                # The escaped character may still be unread: the next search begins behind it.
-                self.at += 1
-            else:
+            if stop != ord('"'):
                 return stop
+            self._in_string = True
+
+    def _leave_string(self) -> bool:
+        """Pass over the rest of a string; return whether it ended before the file did."""
+        while True:
+            passed = _STRING_REST.match(self.text, self.at)
+            self.at = self.at if passed is None else passed.end()
+            if self.text[self.at : self.at + 1] == b'"':
+                self.at += 1
+                self._in_string = False
+                return True
+            # At the end of what is held, or in front of half an escape.
+            if not self.read_on():
+                return False
 
     def read_on(self) -> bool:
         """Read a further part of the file; return whether there was one."""
@@ -88,8 +99,9 @@ class _Scanner:
         if not chunk:
             return False
         if len(self.text) > self._bytes_max:
-            self.at -= len(self.text)
-            self.text.clear()
+            # All that was passed is dropped; half an escape in front is not passed yet.
+            del self.text[: self.at]
+            self.at = 0
             self.oversized = True
         self.text += chunk
         return True
