@@ -46,9 +46,10 @@ def test_the_first_closed_directory_on_the_way_is_named(open_directory: Path) ->
 
 def test_a_link_into_a_closed_directory_is_unreachable(open_directory: Path) -> None:
     closed = open_directory / "closed"
-    closed.mkdir(mode=0o700)
+    (closed / "open").mkdir(parents=True)
+    closed.chmod(0o700)
     link = open_directory / "link"
-    link.symlink_to(closed)
+    link.symlink_to(closed / "open")
 
     with pytest.raises(DataDirectoryUnreachableError):
         require_reachable(link, STRANGER)
