@@ -1,0 +1,1 @@
+"""Extractors: what proposes memories from a turn, behind :class:`schemas.ports.Extractor`."""

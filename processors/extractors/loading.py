@@ -1,0 +1,82 @@
+"""Make the extractor that the settings name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Final
+
+from processors.extractors.rules import RulesExtractor
+from processors.extractors.verbatim import VerbatimExtractor
+from schemas.errors import ConfigurationError
+from schemas.ports import Extractor
+
+_BUILT_IN: Final[dict[str, Callable[[], Extractor]]] = {
+    "rules": RulesExtractor,
+    "verbatim": VerbatimExtractor,
+}
+_REMEDY: Final = (
+    f"set MEMLEDGER_EXTRACTOR to {', '.join(sorted(_BUILT_IN))}, "
+    "or to package.module:factory, where factory() returns an extractor"
+)
+
+
+def make_extractor(spec: str) -> Extractor:
+    """Return the extractor of that name.
+
+    Args:
+        spec: ``rules``, ``verbatim``, or ``package.module:factory``, a callable without arguments
+            that returns an object with the shape of :class:`schemas.ports.Extractor`.
+
+    Raises:
+        ConfigurationError: there is none of that name, or it cannot be imported or made, or it
+            lacks a part of an extractor; the message says which and what to set instead.
+    """
+    built_in = _BUILT_IN.get(spec)
+    if built_in is not None:
+        return built_in()
+    module_name, colon, factory_name = spec.partition(":")
+    if not colon or not module_name or not factory_name:
+        raise ConfigurationError(f"there is no extractor {spec!r}; {_REMEDY}")
+    return _checked(spec, _made(spec, _factory(spec, module_name, factory_name)))
+
+
+def _factory(spec: str, module_name: str, factory_name: str) -> Callable[[], object]:
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a module of one's own may fail in any way
+        raise ConfigurationError(
+            f"the extractor {spec!r} cannot be imported: {type(error).__name__}: {error}; "
+            "install its package in this environment and check the name"
+        ) from error
+    factory: object = getattr(module, factory_name, None)
+    if not callable(factory):
+        raise ConfigurationError(
+            f"the extractor {spec!r} cannot be made: {module_name} has no callable "
+            f"{factory_name!r}; define it there, or correct the name after the colon"
+        )
+    return factory
+
+
+def _made(spec: str, factory: Callable[[], object]) -> object:
+    try:
+        return factory()
+    except ConfigurationError:
+        raise
+    except Exception as error:  # a factory of one's own may fail in any way
+        raise ConfigurationError(
+            f"the extractor {spec!r} cannot be made: {type(error).__name__}: {error}; "
+            "its factory is called without arguments"
+        ) from error
+
+
+def _checked(spec: str, made: object) -> Extractor:
+    if isinstance(made, type) or not isinstance(made, Extractor):
+        parts = ("name", "model", "prompt_hash", "known_max", "extract")
+        missing = [part for part in parts if not hasattr(made, part)]
+        raise ConfigurationError(
+            f"{spec!r} made a {type(made).__name__}, which is no extractor"
+            + (f": it lacks {', '.join(missing)}" if missing else "")
+            + "; give it the shape of schemas.ports.Extractor"
+        )
+    return made

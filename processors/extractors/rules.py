@@ -1,0 +1,154 @@
+"""The ``rules`` extractor: offline, deterministic, English.
+
+It states only what a pattern reads out of the user's own assertion: a turn that it does not
+understand, in English or in another language, gives nothing. It prefers to miss a fact over noting
+one that nobody stated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Final
+
+from processors.extractors import corrections, predicates, statements
+from processors.extractors.findings import Mode
+from processors.extractors.proposals import Draft, operations_of
+from processors.extractors.sentences import Clause, clauses
+from processors.extractors.statements import Statement, Subject
+from processors.moments import Moment, find_moment
+from schemas.ports import Extraction, ExtractionRequest, KnownMemory
+from schemas.records import InvalidItem, Turn
+
+NAME: Final = "rules"
+KNOWN_MAX: Final = 8
+"""Enough of the nearest memories for a correction to find what it corrects."""
+
+OPERATIONS_MAX: Final = 200
+"""Most operations of one turn. What is beyond is told as an item that could not be read."""
+
+_RULES_VERSION: Final = 1
+"""Raised with every change of what the rules find that is not a change of a pattern."""
+
+
+class RulesExtractor:
+    """Reads facts out of English sentences with patterns.
+
+    Args:
+        known_max: how many of the user's nearest memories it asks to be shown. It needs them for
+            corrections of what an earlier turn said; with 0, these are left out.
+    """
+
+    def __init__(self, *, known_max: int = KNOWN_MAX) -> None:
+        self._known_max = known_max
+
+    @property
+    def name(self) -> str:
+        """The extractor's name."""
+        return NAME
+
+    @property
+    def model(self) -> str:
+        """The extractor's own name: no model is behind it."""
+        return NAME
+
+    @property
+    def prompt_hash(self) -> str:
+        """Fingerprint of the rules' version and of the patterns that read clauses."""
+        return _FINGERPRINT
+
+    @property
+    def known_max(self) -> int:
+        """How many of the user's nearest memories it wants to be shown."""
+        return self._known_max
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        """Propose what the turn's text states; it never fails."""
+        operations = operations_of(_drafts(request.turn, request.known), request.known)
+        if len(operations) <= OPERATIONS_MAX:
+            return Extraction(operations=operations)
+        problem = f"{len(operations) - OPERATIONS_MAX} statements beyond {OPERATIONS_MAX} of a turn"
+        return Extraction(
+            operations=operations[:OPERATIONS_MAX],
+            invalid=(InvalidItem(position=OPERATIONS_MAX, problem=problem),),
+        )
+
+
+@dataclass(slots=True)
+class _Context:
+    """What a clause needs to know of those before it in its sentence."""
+
+    sentence: int = 0
+    subject: Subject | None = None
+    moment: Moment | None = None
+    remembering: bool = False
+    greeted: bool = False
+
+
+def _drafts(turn: Turn, known: tuple[KnownMemory, ...]) -> list[Draft]:
+    drafts: list[Draft] = []
+    context = _Context()
+    for clause in clauses(turn.user_text):
+        if clause.sentence != context.sentence:
+            context = _Context(sentence=clause.sentence)
+        words = statements.without_fillers(clause.words).rstrip(" .!?,;:")
+        if corrections.is_taken_back(words):
+            corrections.take_back(drafts)
+            continue
+        corrected = corrections.corrected(words, clause, drafts, known)
+        if corrected is not None:
+            drafts = corrected
+            continue
+        drafts += _read(words, clause, context, turn)
+    return drafts
+
+
+def _read(words: str, clause: Clause, context: _Context, turn: Turn) -> list[Draft]:
+    moment = find_moment(
+        words, said_at=turn.occurred_at, utc_offset_minutes=turn.utc_offset_minutes
+    )
+    if moment is not None and moment.span[0] == 0:
+        context.moment = moment
+        words = words[moment.span[1] :].lstrip(" ,")
+        if not words:
+            return []
+    context.greeted = context.greeted or statements.is_greeting(clause.words)
+    introduced = statements.introduction(words) if context.greeted else None
+    if introduced is not None:
+        return [_draft(introduced, clause, None, forgotten=False)]
+    forget = corrections.FORGET.match(words)
+    request = corrections.REMEMBER.match(words)
+    if request is not None:
+        context.remembering = True
+        words = words[request.end() :].lstrip(" ,:")
+    elif forget is not None:
+        words = forget["rest"]
+    words = statements.without_fillers(words)
+    if not words:
+        return []
+    found, context.subject = statements.read(words, context.subject if clause.continues else None)
+    if not found and context.remembering:
+        found = [corrections.note(words)]
+    if forget is not None:
+        found = [replace(it, finding=replace(it.finding, mode=Mode.DENIED)) for it in found]
+    return [
+        _draft(it, clause, moment or context.moment, forgotten=forget is not None) for it in found
+    ]
+
+
+def _draft(
+    statement: Statement, clause: Clause, moment: Moment | None, *, forgotten: bool
+) -> Draft:
+    return Draft(
+        about=statement.about,
+        finding=statement.finding,
+        quote=clause.quote,
+        sentence=clause.sentence,
+        moment=moment if statement.finding.dated else None,
+        forgotten=forgotten,
+    )
+
+
+_FINGERPRINT: Final = hashlib.sha256(
+    "\n".join((str(_RULES_VERSION), *predicates.PATTERNS, *statements.PATTERNS)).encode()
+).hexdigest()[:16]
