@@ -11,7 +11,7 @@ from deploy.cli.output import console, json_option, print_json, table
 from deploy.wiring import keyring_of, ledger_of, read_model_of
 from projections.audit import AuditReport
 from projections.audit import audit as account
-from projections.digest import comparison
+from projections.digest import ReadModelComparer
 from projections.embedders import make_embedder
 from schemas.records import Closing
 from schemas.settings import Settings
@@ -65,7 +65,9 @@ async def _audit(*, log_only: bool) -> AuditReport:
                 generation=settings.generation,
                 partitions=settings.partitions,
                 progress=progress,
-                compare=comparison(addresses.kafka_bootstrap, read_model, keyring),
+                compare=ReadModelComparer(
+                    read_model, bootstrap=addresses.kafka_bootstrap, keyring=keyring
+                ).compare,
             )
 
 

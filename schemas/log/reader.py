@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Final
 from uuid import uuid4
@@ -13,9 +14,10 @@ from schemas.log.sealed import Headers, LogPosition, LogRecord
 from schemas.topics import RECORD_BYTES_MAX
 
 _BATCH: Final = 1000
-_POLL_S: Final = 1.0
+# consume() waits for a whole batch or this long, also where the end is reached meanwhile.
+_POLL_S: Final = 0.05
 _QUERY_S: Final = 10.0
-_SILENT_POLLS_MAX: Final = 30
+_SILENCE_MAX_S: Final = 30.0
 
 
 def new_consumer(bootstrap: str, *, client_id: str) -> Consumer:
@@ -62,11 +64,12 @@ def read_to_end(
     consumer = new_consumer(bootstrap, client_id=client_id)
     try:
         consumer.assign([TopicPartition(topic, partition, start)])
-        silent_polls = 0
+        heard_at = time.monotonic()
         while True:
             messages = consumer.consume(_BATCH, timeout=_POLL_S)
-            silent_polls = 0 if messages else silent_polls + 1
-            if silent_polls > _SILENT_POLLS_MAX:
+            if messages:
+                heard_at = time.monotonic()
+            elif time.monotonic() - heard_at > _SILENCE_MAX_S:
                 raise LogUnavailable(f"{topic}[{partition}]: the broker ceased to answer")
             for message in messages:
                 error = message.error()
