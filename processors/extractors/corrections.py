@@ -42,7 +42,8 @@ _TAKEN_BACK: Final = re.compile(
     re.IGNORECASE,
 )
 _MEANT: Final = re.compile(
-    r"(?:(?:i meant(?: to say| to write)?|make (?:that|it)) (?P<right>.+?)(?:,? not (?P<wrong>.+))?|"
+    r"(?:(?:i meant(?: to say| to write)?|make (?:that|it)) (?P<right>.+?)"
+    r"(?:,? not (?P<wrong>.+))?|"
     r"(?:it's|it is|that's|(?:it|that) should be)(?: actually)? (?P<right_two>.+?),? (?:and )?"
     r"(?:not|instead of|rather than) (?P<wrong_two>.+))$",
     re.IGNORECASE,

@@ -241,8 +241,8 @@ _OWN_LABELS: Final = frozenset(
     }
 )
 _OWN: Final = re.compile(
-    r"\b(?:i|i'\w+|im|ive|my|me|we|we'\w+|born|just|recently|finally|remember|forget|call|always|never|from now on"
-    r"|actually|it's|that's|note|keep)\b",
+    r"\b(?:i|i'\w+|im|ive|my|me|we|we'\w+|born|just|recently|finally|remember|forget|"
+    r"call|always|never|from now on|actually|it's|that's|note|keep)\b",
     re.IGNORECASE,
 )
 _MATERIAL: Final = re.compile(

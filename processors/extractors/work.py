@@ -35,8 +35,9 @@ def _worked(found: re.Match[str]) -> Iterator[Finding]:
     rf"{HAVE}(?:started(?: working| work| an? (?:new )?(?:job|role|position))?|"
     r"(?:got|landed|took|accepted) an? (?:new )?(?:job|role|position)) (?:at|for|with) "
     r"(?P<rest>.+)",
-    rf"{HAVE}joined (?P<rest>(?-i:[A-Z0-9])[^,.;!?]{{0,60}}?(?:$| as (?:an?|the|head|lead)\b.*|"
-    r"[,.!].*| (?:last|this|in|yesterday|recently|back in)\b.*))",
+    rf"{HAVE}joined (?P<rest>"
+    rf"(?-i:[A-Z0-9][\w&'-]*(?: [A-Z][\w&'-]*){{0,4}})"
+    r"(?:$| as (?:an?|the|head|lead)\b.*|[,.!].*| (?:last|this|in|yesterday|recently|back in)\b.*))",
 )
 def _employer(found: re.Match[str]) -> Iterator[Finding]:
     rest = found["rest"]
