@@ -196,8 +196,12 @@ class PostgresLedger:
                 found = await connection.execute(_QUERIES["select_related"], asked, binary=True)
             rows = await found.fetchall()
         return tuple(
-            StoredMemory(memory=_memory(columns), retracted=retracted_at is not None)
-            for *columns, retracted_at in rows
+            StoredMemory(
+                memory=_memory(columns),
+                retracted=retracted_at is not None,
+                confirmed_at=(last_confirmed_at,),
+            )
+            for *columns, last_confirmed_at, retracted_at in rows
         )
 
     def _halves(self, vector: Vectors) -> Halves:

@@ -93,7 +93,7 @@ SELECT
     memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
     memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
     memories.conversation_id, memories.quote, memories.valid_from, memories.valid_to,
-    memories.recorded_at, memories.expires_at, memories.retracted_at
+    memories.recorded_at, memories.expires_at, memories.last_confirmed_at, memories.retracted_at
 FROM memories JOIN lineages ON lineages.lineage_id = memories.lineage_id
 WHERE memories.subject = %(subject)s
 ORDER BY memories.lineage_id, memories.valid_from, memories.memory_id;
