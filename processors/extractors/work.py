@@ -37,7 +37,7 @@ def _worked(found: re.Match[str]) -> Iterator[Finding]:
     r"(?P<rest>.+)",
     rf"{HAVE}joined (?P<rest>"
     rf"(?-i:[A-Z0-9][\w&'-]*(?: [A-Z][\w&'-]*){{0,4}})"
-    r"(?:$| as (?:an?|the|head|lead)\b.*|[,.!].*| (?:last|this|in|yesterday|recently|back in)\b.*))",
+    r"(?:$| as (?:an?|the|head|lead)\b.*|[,.!].*| (?:last|this|in|yesterday|recently)\b.*))",
 )
 def _employer(found: re.Match[str]) -> Iterator[Finding]:
     rest = found["rest"]
