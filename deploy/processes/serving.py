@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 
+# Libraries that tell every step of their own at INFO.
+_CHATTY: Final = ("aiokafka", "faust", "httpx", "mode", "processors.group")
+
 Main = Callable[[Settings, asyncio.Event], Awaitable[None]]
 
 
@@ -34,7 +37,8 @@ def run_process(name: str, main: Main) -> None:
         level=logging.INFO,
         format=f"%(asctime)s {name} %(levelname)s %(name)s: %(message)s",
     )
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for chatty in _CHATTY:
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         settings = Settings.from_environment()
         asyncio.run(_until_stopped(settings, main))
