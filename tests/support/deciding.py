@@ -1,0 +1,202 @@
+"""A subject's memories over several turns: each is decided, and its outcome folded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from processors.reconcile import Lookups, decide, lookups
+from projections.fold import LoggedOutcome, MemoryRow, SubjectState
+from schemas.events import MemoryConfirmed
+from schemas.memory import ABOUT_USER, Confidence, MemoryKind, statement_key
+from schemas.ports import StoredMemory
+from schemas.records import (
+    Action,
+    InvalidItem,
+    Operation,
+    Origin,
+    Outcome,
+    Proposal,
+    Turn,
+)
+from schemas.slots import Slot
+
+FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+GENERATION = "g1"
+
+
+def day(number: float) -> datetime:
+    """Return a time ``number`` days after the first day."""
+    return FIRST_DAY + timedelta(days=number)
+
+
+def turn(
+    text: str = "",
+    *,
+    at: datetime = FIRST_DAY,
+    assistant_text: str | None = None,
+    utc_offset_minutes: int = 0,
+    turn_id: UUID | None = None,
+) -> Turn:
+    """Return a turn."""
+    return Turn(
+        turn_id=turn_id or uuid4(),
+        conversation_id="conversation",
+        user_text=text,
+        assistant_text=assistant_text,
+        occurred_at=at,
+        utc_offset_minutes=utc_offset_minutes,
+        received_at=NOW,
+        origin=Origin.HTTP,
+    )
+
+
+def operation(
+    content: str,
+    *,
+    action: Action = Action.ADD,
+    slot: Slot = Slot.RESIDENCE,
+    about: str = ABOUT_USER,
+    kind: MemoryKind = MemoryKind.SEMANTIC,
+    quote: str | None = None,
+    reference: UUID | None = None,
+    valid_from: datetime | None = None,
+    expires_at: datetime | None = None,
+) -> Operation:
+    """Return an operation whose quote is its content, if nothing else is given."""
+    return Operation(
+        action=action,
+        kind=kind,
+        slot=slot,
+        about=about,
+        content=content,
+        importance=3,
+        confidence=Confidence.STATED,
+        quote=content if quote is None else quote,
+        reference=reference,
+        valid_from=valid_from,
+        expires_at=expires_at,
+    )
+
+
+def proposal(
+    of: Turn, operations: Sequence[Operation], invalid: Sequence[InvalidItem] = ()
+) -> Proposal:
+    """Return the proposal for a turn."""
+    return Proposal(
+        turn_id=of.turn_id,
+        generation=GENERATION,
+        extractor="test",
+        model="test",
+        prompt_hash="test",
+        operations=tuple(operations),
+        invalid=tuple(invalid),
+        proposed_at=NOW,
+    )
+
+
+@dataclass(kw_only=True)
+class Subject:
+    """A subject whose turns are decided in the order in which they arrive.
+
+    Attributes:
+        all_confirmations: whether the store tells every confirmation or the last one alone.
+    """
+
+    all_confirmations: bool = True
+    state: SubjectState = field(default_factory=lambda: SubjectState(subject=uuid4()))
+    outcomes: list[Outcome] = field(default_factory=list)
+    _confirmed: defaultdict[UUID, list[datetime]] = field(default_factory=lambda: defaultdict(list))
+
+    def says(self, at: float, *operations: Operation) -> Outcome:
+        """Decide and fold a turn of that day that proposes the operations."""
+        said = turn(" ".join(one.quote for one in operations), at=day(at))
+        return self.take(said, proposal(said, operations))
+
+    def take(self, said: Turn, proposed: Proposal) -> Outcome:
+        """Decide a proposal and fold its outcome."""
+        outcome = self.decide(said, proposed)
+        self.state.apply(LoggedOutcome(offset=len(self.outcomes), outcome=outcome))
+        self.outcomes.append(outcome)
+        for event in outcome.events:
+            if isinstance(event, MemoryConfirmed):
+                self._confirmed[event.memory_id].append(event.confirmed_at)
+        return outcome
+
+    def decide(self, said: Turn, proposed: Proposal) -> Outcome:
+        """Decide a proposal without folding its outcome."""
+        return decide(
+            turn=said,
+            subject_position=(0, len(self.outcomes)),
+            generation=GENERATION,
+            proposal=proposed,
+            proposal_offset=0,
+            proposals_floor=0,
+            related=self.related(lookups(proposed, said)),
+            embeddings={},
+            now=NOW,
+        )
+
+    def related(self, asked: Lookups) -> list[StoredMemory]:
+        """Return what the port's contract says that the ledger answers."""
+        rows = list(self.state.memories.values())
+        lineages = {
+            row.memory.lineage_id
+            for row in rows
+            if (row.memory.slot, row.memory.about) in asked.slots
+            or row.memory.memory_id in asked.memory_ids
+            or _key(row) in asked.statement_keys
+        }
+        return [self._stored(row) for row in rows if row.memory.lineage_id in lineages]
+
+    def live(self, slot: Slot = Slot.RESIDENCE, about: str = ABOUT_USER) -> list[str]:
+        """Return the contents that are held to be true now."""
+        return [row.memory.content for row in self.rows(slot, about) if row.memory.valid_to is None]
+
+    def rows(self, slot: Slot = Slot.RESIDENCE, about: str = ABOUT_USER) -> list[MemoryRow]:
+        """Return the versions of an attribute that were not retracted, in order of time."""
+        return sorted(
+            (
+                row
+                for row in self.state.memories.values()
+                if row.retracted_at is None
+                and row.memory.slot is slot
+                and row.memory.about == about
+            ),
+            key=lambda row: (
+                row.memory.valid_from,
+                row.memory.valid_to or datetime.max.replace(tzinfo=UTC),
+            ),
+        )
+
+    def history(
+        self, slot: Slot = Slot.RESIDENCE, about: str = ABOUT_USER
+    ) -> list[tuple[str, datetime, datetime | None]]:
+        """Return what held from when until when, neighbours that state the same as one."""
+        told: list[tuple[str, datetime, datetime | None]] = []
+        for row in self.rows(slot, about):
+            memory = row.memory
+            if memory.valid_from == memory.valid_to:
+                continue
+            if told and told[-1][0] == memory.content and told[-1][2] == memory.valid_from:
+                told[-1] = (memory.content, told[-1][1], memory.valid_to)
+            else:
+                told.append((memory.content, memory.valid_from, memory.valid_to))
+        return told
+
+    def _stored(self, row: MemoryRow) -> StoredMemory:
+        confirmed = self._confirmed[row.memory.memory_id]
+        return StoredMemory(
+            memory=row.memory,
+            retracted=row.retracted_at is not None,
+            confirmed_at=tuple(confirmed) if self.all_confirmations else (row.last_confirmed_at,),
+        )
+
+
+def _key(row: MemoryRow) -> bytes:
+    memory = row.memory
+    return statement_key(memory.kind, memory.about, memory.content, memory.valid_from)
