@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from projections.audit_opening import KeySource, Opener, Unreadable
+from projections.digest import Comparison
 from projections.log_batches import read_batches
 from schemas import ids
 from schemas.errors import RecordInvalid
@@ -29,8 +30,8 @@ from schemas.topics import DEAD_LETTERS, TURNS, memories_topic
 
 _CLIENT_ID: Final = "memledger-audit"
 
-CompareReadModel = Callable[[int], Awaitable[int]]
-"""Returns how many subjects of a partition differ between the read model and a fold of the log."""
+CompareReadModel = Callable[[], Awaitable[Comparison]]
+"""Compares the read model with a fold of its log, as ``ReadModelComparer.compare`` does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,8 +55,6 @@ class PartitionAudit:
         unreported_outcomes: those of them that no dead letter keeps.
         dead_letters: distinct dead letters by their error's class.
         unreadable_dead_letters: records of the dead letters topic that cannot be used.
-        subjects_differing: subjects whose read model differs from the fold of their log; ``None``
-            where that was not compared.
     """
 
     partition: int
@@ -74,7 +73,6 @@ class PartitionAudit:
     unreported_outcomes: int
     dead_letters: Mapping[str, int]
     unreadable_dead_letters: int
-    subjects_differing: int | None
 
     def __post_init__(self) -> None:
         accounted = sum(self.closings.values()) + self.in_flight + self.missing_outcomes
@@ -94,10 +92,13 @@ class AuditReport:
     Attributes:
         generation: the generation.
         partitions: one report for each partition, in order.
+        comparison: how the read model compares with a fold of its log; ``None`` where that was not
+            asked for.
     """
 
     generation: str
     partitions: tuple[PartitionAudit, ...]
+    comparison: Comparison | None
 
     @property
     def unaccounted(self) -> int:
@@ -107,8 +108,7 @@ class AuditReport:
     @property
     def passed(self) -> bool:
         """Whether nothing is unaccounted for, and no compared subject differs."""
-        differing = sum(partition.subjects_differing or 0 for partition in self.partitions)
-        return self.unaccounted == 0 and differing == 0
+        return self.unaccounted == 0 and (self.comparison is None or self.comparison.equal)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object, with the totals of all partitions."""
@@ -121,6 +121,7 @@ class AuditReport:
             "passed": self.passed,
             "totals": _totals(partitions),
             "partitions": partitions,
+            "comparison": None if self.comparison is None else _compared(self.comparison),
         }
 
 
@@ -142,7 +143,7 @@ async def audit(
         partitions: number of partitions of the topics.
         progress: what the read model holds for closed, by partition, as it was read *before* this
             call; ``None`` leaves the read model out.
-        compare: compares a partition of the read model with a fold of the log, or ``None``.
+        compare: compares the read model with a fold of its log, or ``None``.
 
     Raises:
         LogUnavailable: the broker ceased to answer.
@@ -155,13 +156,12 @@ async def audit(
         await _read_outcomes(tally, bootstrap, opener)
         await _read_dead_letters(tally, bootstrap, opener)
         await _read_turns(tally, bootstrap)
-        reports.append(
-            tally.report(
-                progress=None if progress is None else progress.get(partition),
-                subjects_differing=None if compare is None else await compare(partition),
-            )
-        )
-    return AuditReport(generation=generation, partitions=tuple(reports))
+        reports.append(tally.report(None if progress is None else progress.get(partition)))
+    return AuditReport(
+        generation=generation,
+        partitions=tuple(reports),
+        comparison=None if compare is None else await compare(),
+    )
 
 
 @dataclass(kw_only=True, slots=True)
@@ -227,9 +227,7 @@ class _Tally:
             self.dead_letter_ids.add(letter_id)
             self.dead_letters[opened.error] += 1
 
-    def report(
-        self, *, progress: PartitionProgress | None, subjects_differing: int | None
-    ) -> PartitionAudit:
+    def report(self, progress: PartitionProgress | None) -> PartitionAudit:
         closed: Counter[str] = Counter()
         in_flight = missing = 0
         for outcome_id, offset in self.turns.items():
@@ -264,7 +262,6 @@ class _Tally:
             unreported_outcomes=sum(not self._reported(position) for position in self.unreadable),
             dead_letters=dict(sorted(self.dead_letters.items())),
             unreadable_dead_letters=self.counts["unreadable_dead_letters"],
-            subjects_differing=subjects_differing,
         )
 
     def _fits(self, record: LogRecord, opened: Outcome | Closing) -> bool:
@@ -323,10 +320,29 @@ def _totals(partitions: list[dict[str, Any]]) -> dict[str, Any]:
     totals: dict[str, Any] = {}
     for partition in partitions:
         for name, value in partition.items():
-            if name == "partition" or value is None:
-                continue
             if isinstance(value, Mapping):
-                totals[name] = dict(Counter(totals.get(name, {})) + Counter(value))
-            else:
+                so_far = totals.setdefault(name, {})
+                for key, count in value.items():
+                    so_far[key] = so_far.get(key, 0) + count
+            elif name != "partition":
                 totals[name] = totals.get(name, 0) + value
     return totals
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    differences = [
+        {
+            "subject": str(difference.subject),
+            "partition": difference.partition,
+            "missing": [str(one) for one in difference.missing],
+            "surplus": [str(one) for one in difference.surplus],
+            "changed": [str(one) for one in difference.changed],
+        }
+        for difference in comparison.differences
+    ]
+    return {
+        "equal": comparison.equal,
+        "subjects": comparison.subjects,
+        "rows": comparison.rows,
+        "differences": differences,
+    }
