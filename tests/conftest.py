@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 import time
@@ -15,6 +16,7 @@ import psycopg
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
@@ -23,6 +25,17 @@ from schemas.topics import ledger_topics
 
 GENERATION = "g1"
 PARTITIONS = 4
+
+# An example may take long for reasons of the machine's own; that is no failure of the code.
+settings.register_profile(
+    "local",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# Where nobody watches, a run that failed must fail again: the examples follow from the test alone.
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
