@@ -18,10 +18,21 @@ _BATCH: Final = 1000
 _POLL_S: Final = 0.05
 _QUERY_S: Final = 10.0
 _SILENCE_MAX_S: Final = 30.0
+_FETCH_WAIT_MS: Final = 500  # librdkafka's default
+_FETCH_WAIT_TO_END_MS: Final = 20
 
 
-def new_consumer(bootstrap: str, *, client_id: str) -> Consumer:
-    """Return a consumer that joins no group, commits nothing and is told where a partition ends."""
+def new_consumer(
+    bootstrap: str, *, client_id: str, fetch_wait_ms: int = _FETCH_WAIT_MS
+) -> Consumer:
+    """Return a consumer that joins no group, commits nothing and is told where a partition ends.
+
+    Args:
+        bootstrap: ``host:port[,host:port]``.
+        client_id: the name under which the broker knows this process.
+        fetch_wait_ms: how long the broker holds a fetch that finds nothing; the end of a partition
+            is told only when a fetch returns.
+    """
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -33,6 +44,7 @@ def new_consumer(bootstrap: str, *, client_id: str) -> Consumer:
             "auto.offset.reset": "earliest",
             "fetch.message.max.bytes": RECORD_BYTES_MAX,
             "allow.auto.create.topics": False,
+            "fetch.wait.max.ms": fetch_wait_ms,
             "log_level": 3,
         }
     )
@@ -61,7 +73,7 @@ def read_to_end(
     Raises:
         LogUnavailable: the broker ceased to answer.
     """
-    consumer = new_consumer(bootstrap, client_id=client_id)
+    consumer = new_consumer(bootstrap, client_id=client_id, fetch_wait_ms=_FETCH_WAIT_TO_END_MS)
     try:
         consumer.assign([TopicPartition(topic, partition, start)])
         heard_at = time.monotonic()
