@@ -17,7 +17,7 @@ from deploy.cli.output import console, json_option, print_json, table
 from deploy.wiring import keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.importers.formats import AUTO, IMPORTERS
-from producers.importers.report import ImportProgress, ImportReport
+from producers.importers.report import ConversationReport, ImportProgress, ImportReport
 from producers.importers.run import import_file
 from projections.embedders import make_embedder
 from projections.known_turns import ProjectedTurns
@@ -105,8 +105,22 @@ def _as_json(report: ImportReport) -> dict[str, Any]:
         "repeated": report.repeated,
         "refused": report.refused,
         "left_out": report.left_out,
-        "conversations": [asdict(conversation) for conversation in report.conversations],
+        "conversations": [_conversation_json(part) for part in report.conversations],
         "unreadable": [asdict(part) for part in report.unreadable],
+    }
+
+
+def _conversation_json(report: ConversationReport) -> dict[str, Any]:
+    return {
+        "user_id": report.user_id,
+        "conversation_id": report.conversation_id,
+        "title": report.title,
+        "accepted": report.accepted,
+        "already_there": report.already_there,
+        "repeated": report.repeated,
+        "refused": [asdict(turn) for turn in report.refused],
+        "left_out": dict(report.left_out),
+        "notes": dict(report.notes),
     }
 
 

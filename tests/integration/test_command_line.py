@@ -1,0 +1,242 @@
+"""The command line on a real pipeline: up, import, recall, memories, audit, status, demo, down."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.home import Home
+from deploy.supervisor.children import is_alive
+from tests.support.command import memledger
+from tests.support.waiting import wait_until
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Mapping[str, str]]:
+    """The environment of a pipeline that keeps every turn as an episode."""
+    root = Path(tempfile.mkdtemp(prefix="memledger-cli-"))
+    root.chmod(0o755)
+    environment = {
+        "MEMLEDGER_HOME": str(root),
+        "MEMLEDGER_GATEWAY_PORT": "0",
+        "MEMLEDGER_EXTRACTOR": "verbatim",
+    }
+    up = memledger("up", "--detach", "--json", environment=environment)
+    assert up.status == 0, up.errors
+    assert all(part["ready"] for part in up.json()["parts"])
+    yield environment
+    down = memledger("down", environment=environment)
+    assert down.status == 0, down.errors
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def all_turns_closed(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Wait until no turn is in flight and return the audit's totals."""
+
+    def closed() -> bool:
+        status = memledger("status", "--json", environment=environment)
+        return all(part["lag"] in (None, 0) for part in status.json()["parts"])
+
+    wait_until(closed, what="every turn to be closed", timeout_s=120)
+    audit = memledger("audit", "--json", environment=environment)
+    assert audit.status == 0, audit.output + audit.errors
+    totals: dict[str, Any] = audit.json()["totals"]
+    assert totals["in_flight"] == 0
+    return totals
+
+
+def write_turns(path: Path, user: str, conversation: str, texts: list[str]) -> Path:
+    """Write JSON lines of one conversation, a minute apart."""
+    lines = [
+        {
+            "user_id": user,
+            "conversation_id": conversation,
+            "turn_id": f"{conversation}-{number}",
+            "user_text": text,
+            "occurred_at": f"2026-02-03T10:{number:02}:00Z",
+        }
+        for number, text in enumerate(texts)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_an_import_is_remembered_recalled_and_accounted_for(
+    running: Mapping[str, str], tmp_path: Path
+) -> None:
+    texts = ["My cat is called Ada.", "The Rust project needs a linker.", "Paella on Sunday!"]
+    file = write_turns(tmp_path / "turns.jsonl", "ann", "first", texts)
+    imported = memledger("import", str(file), "--json", environment=running)
+    assert imported.status == 0, imported.errors
+    assert imported.json()["accepted"] == 3
+    totals = all_turns_closed(running)
+    assert totals["unaccounted"] == 0
+    assert totals["turns"] == sum(totals["closings"].values())
+
+    listed = memledger("memories", "--user", "ann", "--json", environment=running).json()
+    assert sorted(memory["content"] for memory in listed["memories"]) == sorted(texts)
+    assert {memory["quote"] for memory in listed["memories"]} == set(texts)
+
+    recalled = memledger(
+        "recall", "--user", "ann", "what is the name of the pet", "--json", environment=running
+    ).json()
+    assert recalled["memories"][0]["content"] == texts[0]
+    nobody = memledger(
+        "recall", "--user", "bob", "what is the name of the pet", "--json", environment=running
+    )
+    assert nobody.status == 0
+    assert (nobody.json()["memories"], nobody.json()["reason"]) == ([], "none_stored")
+
+
+def test_the_same_file_twice_adds_nothing_and_a_longer_one_adds_what_is_new(
+    running: Mapping[str, str], tmp_path: Path
+) -> None:
+    file = write_turns(tmp_path / "turns.jsonl", "cleo", "second", ["One.", "Two."])
+    assert memledger("import", str(file), "--json", environment=running).json()["accepted"] == 2
+    before = all_turns_closed(running)
+    again = memledger("import", str(file), "--json", environment=running).json()
+    assert (again["accepted"], again["already_there"]) == (0, 2)
+    write_turns(file, "cleo", "second", ["One.", "Two.", "Three."])
+    longer = memledger("import", str(file), "--json", environment=running).json()
+    assert (longer["accepted"], longer["already_there"]) == (1, 2)
+    after = all_turns_closed(running)
+    assert after["turns"] == before["turns"] + 1
+
+
+def test_a_chatgpt_export_is_remembered_and_recalled(running: Mapping[str, str]) -> None:
+    export = DATA / "exports" / "chatgpt-export.json"
+    if not export.exists():
+        pytest.skip(f"{export.name} is not beside this checkout")
+    imported = memledger("import", str(export), "--user", "gpt", "--json", environment=running)
+    assert imported.status == 0, imported.errors
+    accepted = imported.json()["accepted"]
+    messages = [
+        node["message"]["content"]["parts"][0]
+        for conversation in json.loads(export.read_text())
+        for node in conversation["mapping"].values()
+        if node["message"] and node["message"]["author"]["role"] == "user"
+    ]
+    assert accepted == len(messages)
+    all_turns_closed(running)
+    listed = memledger("memories", "--user", "gpt", "--json", environment=running).json()
+    assert sorted(memory["content"] for memory in listed["memories"]) == sorted(messages)
+    recalled = memledger(
+        "recall", "--user", "gpt", messages[0], "--json", environment=running
+    ).json()
+    assert recalled["memories"][0]["content"] == messages[0]
+
+
+def test_a_locomo_conversation_is_accounted_for(running: Mapping[str, str], tmp_path: Path) -> None:
+    source = DATA / "locomo" / "locomo-first7.json"
+    if not source.exists():
+        pytest.skip(f"{source.name} is not beside this checkout")
+    conversation = json.loads(source.read_text())[0]["conversation"]
+    turns = locomo_turns(conversation)
+    file = tmp_path / "locomo.jsonl"
+    file.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    before = all_turns_closed(running)
+    imported = memledger("import", str(file), "--json", environment=running)
+    assert imported.status == 0, imported.errors
+    assert imported.json()["accepted"] == len(turns)
+    after = all_turns_closed(running)
+    assert after["turns"] - before["turns"] == len(turns)
+    assert after["unaccounted"] == 0
+    listed = memledger("memories", "--user", "locomo", "--json", environment=running).json()
+    said = {(turn["user_text"].strip(), turn["turn_id"]) for turn in turns}
+    assert len(listed["memories"]) == len(said)
+
+
+def locomo_turns(conversation: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one speaker's words as user turns, with what the other says next as the answer."""
+    user = conversation["speaker_a"]
+    turns: list[dict[str, Any]] = []
+    for number in range(1, 100):
+        for line in conversation.get(f"session_{number}", []):
+            if line["speaker"] == user:
+                turns.append(
+                    {
+                        "user_id": "locomo",
+                        "conversation_id": f"session-{number}",
+                        "turn_id": line["dia_id"],
+                        "user_text": line["text"],
+                    }
+                )
+            elif turns and "assistant_text" not in turns[-1]:
+                turns[-1]["assistant_text"] = line["text"]
+    return turns
+
+
+def test_a_running_pipeline_is_found_again_and_shown(running: Mapping[str, str]) -> None:
+    again = memledger("up", "--detach", "--json", environment=running)
+    assert again.status == 0
+    status = memledger("status", "--json", environment=running)
+    assert status.status == 0
+    parts = {part["name"]: part for part in status.json()["parts"]}
+    assert set(parts) == {"postgres", "kafka", "projector", "worker-1", "gateway"}
+    assert all(part["ready"] for part in parts.values())
+    assert parts["postgres"]["disk_bytes"] > 0
+    assert parts["worker-1"]["lag"] == 0
+    foreground = memledger("up", environment=running)
+    assert foreground.status == 2
+    assert "memledger down" in foreground.errors
+
+
+def test_the_supervisor_starts_a_killed_process_again(running: Mapping[str, str]) -> None:
+    home = Home(Path(running["MEMLEDGER_HOME"]))
+
+    def gateway() -> Any:
+        state = home.read_state()
+        assert state is not None
+        return next(child for child in state.children if child.name == "gateway")
+
+    import psutil  # noqa: PLC0415 - only this test ends a process
+
+    killed = gateway()
+    psutil.Process(killed.pid).kill()
+    wait_until(lambda: gateway().pid != killed.pid and is_alive(gateway()), what="another gateway")
+    wait_until(
+        lambda: memledger("status", environment=running).status == 0, what="readiness", timeout_s=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (("recall", "--user", "ann", "x", "--tenant", "nobody"), 2, "nobody"),
+        (("recall", "--user", "ann", "x", "--as-of", "yesterday"), 2, "ISO 8601"),
+        (("recall", "--user", "ann", "x", "--as-of", "2026-01-01T10:00:00"), 2, "time zone"),
+        (("recall", "--user", "ann", " "), 2, "query"),
+        (("recall", "question"), 2, "--user"),
+        (("memories", "--user", "a\x07b"), 2, "user_id"),
+        (("import", "no-such-file.json"), 2, "no-such-file.json"),
+        (("nonsense",), 2, "nonsense"),
+    ],
+)
+def test_unusable_input_is_told_on_standard_error(
+    running: Mapping[str, str], arguments: tuple[str, ...], status: int, told: str
+) -> None:
+    finished = memledger(*arguments, environment=running)
+    assert finished.status == status
+    assert told in finished.errors
+    assert finished.output == ""
+    assert "Traceback" not in finished.errors
+
+
+def test_a_verb_without_a_pipeline_tells_how_to_start_one(tmp_path: Path) -> None:
+    environment = {"MEMLEDGER_HOME": str(tmp_path / "nothing")}
+    for verb in (("memories", "--user", "x"), ("audit",)):
+        finished = memledger(*verb, environment=environment)
+        assert finished.status == 2
+        assert "memledger up" in finished.errors
+    status = memledger("status", "--json", environment=environment)
+    assert (status.status, status.json()["running"]) == (1, False)
+    down = memledger("down", environment=environment)
+    assert down.status == 0
