@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from processors import metrics
-from processors.takeover import PartitionState
 from schemas import ids
+from schemas.errors import MemledgerError
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
-from schemas.log.sealed import LogRecord, seal_record
+from schemas.log.sealed import Headers, LogRecord, seal_record
 from schemas.records import (
     DEAD_LETTER_VALUE_BYTES_MAX,
     Closing,
@@ -24,6 +24,8 @@ from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
 
 Stage = Literal["open", "decode", "extract", "reconcile", "project"]
+
+_DETAIL_CHARACTERS_MAX: Final = 1000
 
 
 class DecisionLog:
@@ -96,10 +98,10 @@ class DecisionLog:
             generation=self._generation,
             stage=stage,
             error=type(error).__name__,
-            detail=str(error),
+            detail=_detail(error),
             value=None if record.value is None else record.value[:DEAD_LETTER_VALUE_BYTES_MAX],
             value_bytes=len(record.value or b""),
-            headers=tuple(record.headers),
+            headers=tuple(_bounded(record.headers)),
             occurred_at=now,
         )
         record_id = ids.dead_letter_id(
@@ -118,9 +120,9 @@ class DecisionLog:
         self,
         record: LogRecord,
         *,
-        state: PartitionState,
         turn_id: UUID,
         closing: Closing,
+        proposals_floor: int,
         error: Exception | None = None,
     ) -> Outcome:
         """Return the outcome of a turn that brings forth no memory event."""
@@ -130,7 +132,28 @@ class DecisionLog:
             turn_partition=record.position.partition,
             turn_offset=record.position.offset,
             closing=closing,
-            proposals_floor=state.floor(closing=None),
+            proposals_floor=proposals_floor,
             decided_at=self._clock(),
             error=None if error is None else type(error).__name__,
         )
+
+
+def _detail(error: Exception) -> str:
+    # Our own errors are written without content. Any other message may quote a user's words, which
+    # must not outlive the user under the system's key.
+    if not isinstance(error, MemledgerError):
+        return "an error that nobody foresaw; the worker's log of that time shows where"
+    return str(error)[:_DETAIL_CHARACTERS_MAX]
+
+
+def _bounded(headers: Headers) -> Headers:
+    """Return headers that a dead letter can carry; those that are too long lose their value."""
+    bounded = []
+    room = DEAD_LETTER_VALUE_BYTES_MAX
+    for name, value in headers:
+        kept = value if len(name) + len(value) <= room else b""
+        room -= len(name) + len(kept)
+        if room < 0:
+            break
+        bounded.append((name, kept))
+    return bounded

@@ -10,7 +10,6 @@ which no decision rests.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, cast
@@ -18,9 +17,11 @@ from typing import Any, Final, cast
 import faust
 from aiokafka.errors import IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
+from faust.transport.consumer import ensure_TPset
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from schemas.errors import MemledgerError
 from schemas.topics import RECORD_BYTES_MAX
 
 _FETCH_WAIT_MS: Final = 100
@@ -29,9 +30,24 @@ _BUFFER_MAX: Final = 1000
 _REQUEST_TIMEOUT_S: Final = 60.0
 _TEN_YEARS_S: Final = 10 * 365 * 86_400.0
 _LEASE_POLL_S: Final = 0.05
+_GRACE_S: Final = 2.0
 
-Begin = Callable[[Collection[int], int], Awaitable[Mapping[int, int]]]
-"""Given the assigned partitions and the assignment's number: where each one starts."""
+Claim = Callable[[Collection[int]], Awaitable[Mapping[int, int]]]
+"""Given the assigned partitions: the offset from which each one must be read."""
+
+
+class LogTruncated(MemledgerError):
+    """The log ends before the place up to which it was worked on: it is not the same log."""
+
+
+class LedgerListener(driver.ConsumerRebalanceListener):
+    """Hands assignments on without the group's generation."""
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:  # noqa: ANN401 - Faust is not typed
+        """Note that the group answered just now, and hand the assignment to the main thread."""
+        thread = cast("LedgerThread", self._thread)
+        thread.heartbeat_at = time.monotonic()
+        await thread.on_partitions_assigned(ensure_TPset(assigned))
 
 
 class LedgerThread(driver.AIOKafkaConsumerThread):
@@ -40,16 +56,16 @@ class LedgerThread(driver.AIOKafkaConsumerThread):
     heartbeat_at: float = 0.0
     """``time.monotonic()`` just before the last heartbeat that the broker accepted was sent."""
 
-    def _create_worker_consumer(self, transport: Any) -> Any:  # noqa: ANN401 - Faust is not typed
+    def _create_worker_consumer(self, transport: Any) -> Any:  # noqa: ANN401
         consumer = super()._create_worker_consumer(transport)
         # Faust fixes 1,500 ms, and a seek waits for the long poll that is under way.
-        consumer._fetch_max_wait_ms = _FETCH_WAIT_MS  # noqa: SLF001
+        consumer._fetch_max_wait_ms = _FETCH_WAIT_MS  # noqa: SLF001 - no setting leads there
         return consumer
 
     async def on_start(self) -> None:
         """Start the client, and note when its heartbeats are accepted."""
         await super().on_start()
-        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - the only place that knows
         beat = coordinator._do_heartbeat  # noqa: SLF001
 
         async def timed_beat() -> bool:
@@ -61,11 +77,6 @@ class LedgerThread(driver.AIOKafkaConsumerThread):
 
         coordinator._do_heartbeat = timed_beat  # noqa: SLF001
 
-    async def on_partitions_assigned(self, assigned: Any, generation_id: int = 0) -> None:  # noqa: ANN401
-        """Note that the group answered just now."""
-        self.heartbeat_at = time.monotonic()
-        await super().on_partitions_assigned(assigned, generation_id)
-
     async def _fetch_records(
         self,
         consumer: Any,  # noqa: ANN401
@@ -76,26 +87,47 @@ class LedgerThread(driver.AIOKafkaConsumerThread):
         records = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
         if records and not self.consumer.flow_active:
             # Faust throws away what arrives while the flow is stopped: put it back.
-            for partition, batch in records.items():
-                with contextlib.suppress(IllegalStateError):
-                    consumer.seek(partition, batch[0].offset)
+            for partition in records.keys() & consumer.assignment():
+                consumer.seek(partition, records[partition][0].offset)
             return {}
         return records
 
     async def seek_all(self, offsets: Mapping[TP, int]) -> None:
-        """Move the client to the given offsets; runs in its own loop."""
+        """Move the client to the given offsets; runs in its own loop.
+
+        Raises:
+            LogTruncated: an offset lies beyond the end of its partition. The client would go back
+                to the beginning by itself, and every new turn would count as an old one.
+        """
         consumer = self._ensure_consumer()
-        for partition, offset in offsets.items():
-            consumer.seek(driver.ensure_aiokafka_TP(partition), offset)
+        places = {driver.ensure_aiokafka_TP(place): at for place, at in offsets.items()}
+        ends = await consumer.end_offsets(list(places))
+        for place, offset in places.items():
+            if offset > ends[place]:
+                raise LogTruncated(
+                    f"{place.topic}[{place.partition}] ends at offset {ends[place]}, but was "
+                    f"worked on up to {offset}: the broker lost records, or this read model belongs "
+                    "to another log; restore the log, or rebuild the read model (memledger rebuild)"
+                )
+            consumer.seek(place, offset)
 
 
 class LedgerConsumer(driver.Consumer):
-    """Starts where the ledger says and ends lanes before a partition is given away."""
+    """Starts where the ledger says and ends lanes before a partition is given away.
+
+    An assignment has a number of our own, counted in the main thread: the group's generation can
+    repeat after a join that failed, and changes in another thread in the middle of a fetch.
+    """
+
+    RebalanceListener = LedgerListener
 
     def __post_init__(self) -> None:
         """Called by Faust when the consumer is made."""
         self._seeking = asyncio.Lock()
-        self._begun: int | None = None
+        self._committing = asyncio.Lock()
+        self._assignments = 0
+        self._begun = 0
+        self._over = 0
 
     def _new_consumer_thread(self) -> LedgerThread:
         return LedgerThread(self, loop=self.loop, beacon=self.beacon)
@@ -120,53 +152,78 @@ class LedgerConsumer(driver.Consumer):
         while self._ledger_thread.heartbeat_at < asked_at:  # noqa: ASYNC110
             await asyncio.sleep(_LEASE_POLL_S)
 
-    async def perform_seek(self) -> None:
-        """Begin an assignment. Faust calls it once before the flow resumes, and again at will."""
-        async with self._seeking:
-            assignment = self.app.consumer_generation_id
-            if assignment == self._begun:
-                return
-            assigned = self.assignment()
-            # Faust would stay suspended in silence if this outlasted the request timeout: raise.
-            async with asyncio.timeout(self.app.conf.broker_request_timeout * 0.8):
-                starts = await self._ledger_transport.begin(
-                    [partition.partition for partition in assigned], assignment
-                )
-                offsets = {partition: starts[partition.partition] for partition in assigned}
-                thread = self._ledger_thread
-                await thread.call_thread(thread.seek_all, offsets)
-            self._read_offset.update(offsets)
-            self._begun = assignment
+    async def on_partitions_assigned(self, assigned: Any, generation_id: int = 0) -> None:  # noqa: ANN401, ARG002
+        """Count the assignment, then let Faust take it."""
+        self._assignments += 1
+        self.app.consumer_generation_id = self._assignments
+        await super().on_partitions_assigned(assigned, self._assignments)
 
     async def on_partitions_revoked(self, revoked: Any) -> None:  # noqa: ANN401
         """End every lane first: Faust then has nothing to wait for."""
-        await self._ledger_transport.end()
-        await self.commit()
+        self._over = self._assignments
+        await self._ledger_transport.end(_GRACE_S if self.remaining_s() > _GRACE_S else 0.0)
+        await self.commit_heads()
         await super().on_partitions_revoked(revoked)
 
-    async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, ARG002, FBT001, FBT002
-        """Commit the heads, for lag monitors only; a failure is harmless and tried again."""
-        heads = self._ledger_transport.heads()
-        changed = {
-            partition: heads[partition.partition]
-            for partition in self.assignment()
-            if heads.get(partition.partition)
-            and self._committed_offset[partition] != heads[partition.partition]
-        }
-        if not changed:
-            return False
-        offsets = {
-            driver.ensure_aiokafka_TP(partition): OffsetAndMetadata(head, "")
-            for partition, head in changed.items()
-        }
-        try:
+    async def perform_seek(self) -> None:
+        """Begin an assignment. Faust calls it once before the flow resumes, and again at will."""
+        # Faust would stay suspended in silence if this outlasted the request timeout: raise.
+        async with asyncio.timeout(self.app.conf.broker_request_timeout * 0.8), self._seeking:
+            assignment = self._assignments
+            if assignment in (self._begun, self._over):
+                return
+            assigned = self.assignment()
+            starts = await self._ledger_transport.claim([place.partition for place in assigned])
+            offsets = {place: starts[place.partition] for place in assigned}
             thread = self._ledger_thread
-            await thread.call_thread(thread._ensure_consumer().commit, offsets)  # noqa: SLF001
-        except KafkaError as error:
-            self.log.warning("could not commit %r: %r", changed, error)
-            return False
-        self._committed_offset.update(changed)
-        return True
+            await thread.call_thread(thread.seek_all, offsets)
+            if assignment == self._over:
+                return
+            self._read_offset.update(offsets)
+            self._ledger_transport.open(assignment)
+            self._begun = assignment
+
+    async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ANN401 - Faust's signature
+        """Fetch for an assignment that stands where it must be read, and for no other."""
+        # Faust labels records with the assignment of the moment at which a fetch returns. One that
+        # began before would let the lanes take an offset for the next one, and skip those between.
+        assignment = self._assignments
+        if assignment != self._begun:
+            await asyncio.sleep(_LEASE_POLL_S)
+            return {}
+        records = await super()._getmany(active_partitions, timeout)
+        return records if assignment == self._assignments else {}
+
+    async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, ARG002, FBT001, FBT002 - Faust's signature
+        """Commit the heads, when Faust's timer asks for it."""
+        # Never during a join: a refused commit makes the client forget the generation it has just
+        # joined.
+        return not self.app.rebalancing and await self.commit_heads()
+
+    async def commit_heads(self) -> bool:
+        """Commit the heads, for lag monitors only; a failure is harmless and tried again."""
+        async with self._committing:
+            heads = self._ledger_transport.heads()
+            changed = {
+                place: heads[place.partition]
+                for place in self.assignment()
+                if heads.get(place.partition)
+                and self._committed_offset[place] != heads[place.partition]
+            }
+            if not changed or self.remaining_s() <= 0:
+                return False
+            offsets = {
+                driver.ensure_aiokafka_TP(place): OffsetAndMetadata(head, "")
+                for place, head in changed.items()
+            }
+            thread = self._ledger_thread
+            try:
+                await thread.call_thread(thread._ensure_consumer().commit, offsets)  # noqa: SLF001
+            except (KafkaError, IllegalStateError) as error:
+                self.log.warning("could not commit %r: %r", changed, error)
+                return False
+            self._committed_offset.update(changed)
+            return True
 
 
 class LedgerTransport(driver.Transport):
@@ -178,20 +235,23 @@ class LedgerTransport(driver.Transport):
         self,
         app: faust.App,
         *,
-        begin: Begin,
-        end: Callable[[], Awaitable[None]],
+        claim: Claim,
+        open_: Callable[[int], None],
+        end: Callable[[float], Awaitable[None]],
         heads: Callable[[], Mapping[int, int]],
     ) -> None:
         """Wire the callbacks.
 
         Args:
             app: the Faust application.
-            begin: begins an assignment and tells where each partition starts.
-            end: ends every lane; called before partitions are given away.
+            claim: claims the assigned partitions and tells where each starts.
+            open_: begins the assignment of that number, once the reader stands there.
+            end: ends every lane within so many seconds; called before partitions are given away.
             heads: by partition, the offset below which everything is finished.
         """
         super().__init__(app.conf.broker_consumer, app)
-        self.begin = begin
+        self.claim = claim
+        self.open = open_
         self.end = end
         self.heads = heads
 

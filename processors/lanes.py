@@ -43,6 +43,7 @@ class Window(Generic[Context]):
         head: every record below it is done.
         context: what the handler needs to know of the partition.
         full: whether fetching is held back.
+        ending: whether the assignment is over; lanes then begin no further record.
     """
 
     partition: int
@@ -51,14 +52,20 @@ class Window(Generic[Context]):
     head: int
     context: Context
     full: bool = False
+    ending: bool = False
     cells: deque[_Cell] = field(default_factory=deque)
     lanes: dict[LaneKey, deque[_Cell]] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def advance(self) -> None:
-        """Move the head over done cells; gaps between offsets are crossed with the cell behind."""
+    def advance(self) -> bool:
+        """Move the head over done cells and tell whether it moved.
+
+        Gaps between offsets are crossed with the cell behind them.
+        """
+        before = self.head
         while self.cells and self.cells[0].done:
             self.head = self.cells.popleft().record.position.offset + 1
+        return self.head != before
 
 
 class Lanes(Generic[Context]):
@@ -72,6 +79,7 @@ class Lanes(Generic[Context]):
         window_max: int,
         hold: Callable[[int], None],
         release: Callable[[int], None],
+        advanced: Callable[[Context, int], None] = lambda _context, _head: None,
     ) -> None:
         """Make lanes without any partition.
 
@@ -81,12 +89,14 @@ class Lanes(Generic[Context]):
             window_max: most cells of one partition; fetching is held back beyond.
             hold: called with a partition that is full, to hold its fetching back.
             release: called with a partition that has room again.
+            advanced: called with a partition's context and its head when that has moved.
         """
         self._handle = handle
         self._lane_of = lane_of
         self._window_max = window_max
         self._hold = hold
         self._release = release
+        self._advanced = advanced
         self._windows: dict[int, Window[Context]] = {}
         self._heads: dict[int, int] = {}
 
@@ -139,11 +149,13 @@ class Lanes(Generic[Context]):
         task.add_done_callback(window.tasks.discard)
 
     async def close(self, *, grace_s: float) -> None:
-        """End the assignment: let lanes finish for ``grace_s`` seconds, then cancel them.
+        """End the assignment: let lanes finish their record for ``grace_s`` seconds, then cancel.
 
         The cells of cancelled lanes stay unfinished: whoever gets the partition next works on them.
         """
         windows, self._windows = self._windows, {}
+        for window in windows.values():
+            window.ending = True
         tasks = [task for window in windows.values() for task in window.tasks]
         if tasks and grace_s > 0:
             await asyncio.wait(tasks, timeout=grace_s)
@@ -155,7 +167,7 @@ class Lanes(Generic[Context]):
 
     async def _drain(self, window: Window[Context], key: LaneKey) -> None:
         lane = window.lanes[key]
-        while lane:
+        while lane and not window.ending:
             try:
                 await self._handle(lane[0].record, window.context)
             except Exception:
@@ -165,9 +177,14 @@ class Lanes(Generic[Context]):
                 logger.exception("a lane stopped at %s", position)
                 return
             lane.popleft().done = True
-            window.advance()
-            if window.full and len(window.cells) <= self._window_max // 2:
-                window.full = False
-                self._release(window.partition)
+            if window.advance():
+                self._advanced(window.context, window.head)
+            self._make_room(window)
         # Nothing is awaited between the check above and here, so no record can slip in between.
         del window.lanes[key]
+
+    def _make_room(self, window: Window[Context]) -> None:
+        # After the end the partition may be another's, or held back under the next assignment.
+        if window.full and not window.ending and len(window.cells) <= self._window_max // 2:
+            window.full = False
+            self._release(window.partition)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 from processors import metrics
 from processors.appending import DecisionLog, Stage
 from processors.embedding import with_embeddings
-from processors.extraction import Proposer
+from processors.extraction import Proposer, without_injection
 from processors.lease import Lease
+from processors.partition_state import PartitionState
 from processors.reconcile import decide, lookups
-from processors.takeover import PartitionState
 from schemas import ids
 from schemas.errors import (
     EmbeddingFailed,
@@ -44,9 +44,19 @@ _BACKOFF_MAX_S: Final = 5.0
 _UNEXPECTED_MAX: Final = 3
 _TRANSIENT: Final = (KeyringUnavailable, KeyMissing, LogUnavailable, ReadModelUnavailable)
 
+Result = TypeVar("Result")
+
 
 class OwnershipLost(Exception):
     """Another worker may hold the partition: nothing more is done until that is known."""
+
+
+class Regains(Protocol):
+    """Claims a partition again after its ownership was lost."""
+
+    async def regain(self, state: PartitionState, *, lost: int) -> None:
+        """Claim it and catch up with what others did, unless claim ``lost`` was renewed already."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +87,7 @@ class Parts:
         proposer: asks the extractor.
         embedder: gives vectors.
         lease: tells whether our partitions are still ours.
+        takeover: claims a partition again.
         owner: the name of this worker instance.
         generation: the generation that is written.
         partitions: how many partitions the topics have.
@@ -90,6 +101,7 @@ class Parts:
     proposer: Proposer
     embedder: Embedder
     lease: Lease
+    takeover: Regains
     owner: str
     generation: str
     partitions: int
@@ -113,35 +125,36 @@ class TurnWork:
         await state.ready.wait()
         if record.value is None:
             metrics.SKIPPED.labels("tombstone").inc()
-            return None
+            return
         if state.progress.closed(record.position.offset):
             metrics.SKIPPED.labels("closed").inc()
-            return None
+            return
+        offset = await self._closed(record, state)
+        if offset is not None:
+            ledger, partition = self._parts.ledger, record.position.partition
+            await _persistently(
+                lambda: ledger.wait_applied(partition, offset),
+                what=f"the outcome of {record.position}",
+            )
+
+    async def _closed(self, record: LogRecord, state: PartitionState) -> int | None:
+        """Close a turn, however long it takes; see :meth:`_close` for what is returned."""
         unexpected = 0
-        backoff_s = _BACKOFF_FIRST_S
         while True:
+            claim = state.claims
             try:
-                return await self._close_and_wait(record, state)
+                return await _persistently(
+                    lambda: self._close(record, state), what=str(record.position)
+                )
             except OwnershipLost:
                 metrics.RETRIES.labels("OwnershipLost").inc()
-                await self._regain(record.position.partition)
-                continue
-            except _TRANSIENT as error:
-                metrics.RETRIES.labels(type(error).__name__).inc()
-                logger.warning("%s waits: %s", record.position, error)
+                await self._parts.takeover.regain(state, lost=claim)
             except Exception as error:
                 unexpected += 1
                 logger.exception("unexpected at %s, attempt %d", record.position, unexpected)
                 if unexpected >= _UNEXPECTED_MAX:
-                    await self._give_up_persistently(record, state, error)
-                    return None
-            await asyncio.sleep(backoff_s)
-            backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
-
-    async def _close_and_wait(self, record: LogRecord, state: PartitionState) -> None:
-        offset = await self._close(record, state)
-        if offset is not None:
-            await self._parts.ledger.wait_applied(record.position.partition, offset)
+                    return await self._give_up(record, state, error)
+                await asyncio.sleep(_BACKOFF_FIRST_S)
 
     async def _close(self, record: LogRecord, state: PartitionState) -> int | None:
         """Return the offset of the turn's outcome, or ``None`` where it was closed already."""
@@ -153,7 +166,7 @@ class TurnWork:
         if isinstance(keys, Erased):
             return await self._close_erased(record, state, header.record_id)
         try:
-            turn = open_record(Turn, record, keys)
+            turn = _opened(record, header, keys)
         except Punctured:
             return await self._close_erased(record, state, header.record_id)
         except SealBroken as error:
@@ -167,32 +180,30 @@ class TurnWork:
     async def _decide(self, opened: _OpenTurn, state: PartitionState) -> int | None:
         try:
             proposed = await self._proposal(opened, state)
-        except ExtractionFailed as error:
+        except (ExtractionFailed, InputTooLarge) as error:
             return await self._dead_letter(
                 opened.record, state, stage="extract", error=error, keys=opened.keys
             )
         if proposed is None:
+            state.closed(self._proposal_id(opened.turn.turn_id))
             return None
-        proposal, proposal_offset = proposed
-        outcome = await self._outcome(opened, state, proposal, proposal_offset)
+        outcome = await self._outcome(opened, state, *proposed)
         try:
-            offset = await self._append_outcome(opened, state, outcome)
+            return await self._append_outcome(outcome, opened.keys, opened.header.address, state)
         except InputTooLarge as error:
             # What was decided does not fit into one record: it is given up in the open.
-            offset = await self._dead_letter(
+            return await self._dead_letter(
                 opened.record, state, stage="reconcile", error=error, keys=opened.keys
             )
-        state.undelivered.discard(proposal_offset)
-        state.proposals.pop(self._proposal_id(opened.turn.turn_id), None)
-        return offset
 
     async def _proposal(
         self, opened: _OpenTurn, state: PartitionState
     ) -> tuple[Proposal, int] | None:
         """Return the turn's proposal and where it stands; ``None`` where the turn is closed."""
         parts, turn = self._parts, opened.turn
-        standing = state.proposals.get(self._proposal_id(turn.turn_id))
-        known_max = 0 if standing is not None else parts.proposer.known_max
+        proposal_id = self._proposal_id(turn.turn_id)
+        paid, standing = state.paid.get(proposal_id), state.standing.get(proposal_id)
+        known_max = parts.proposer.known_max if paid is None and standing is None else 0
         vector = await self._vector(turn) if known_max > 0 else None
         context = await parts.ledger.context(
             subject=opened.keys.subject,
@@ -208,16 +219,17 @@ class TurnWork:
             raise OwnershipLost
         if standing is not None:
             metrics.PROPOSALS_REUSED.inc()
-            state.stand(standing.position.offset)
             return open_record(Proposal, standing, opened.keys), standing.position.offset
+        if paid is not None:
+            return paid
         proposal = await parts.proposer.propose(turn, context.nearest, allowed=self._still_ours)
         offset = await self._append_proposal(opened, state, proposal)
-        state.stand(offset)
+        state.appended(proposal_id, proposal, offset)
         return proposal, offset
 
     async def _vector(self, turn: Turn) -> Vectors | None:
         try:
-            return await self._parts.embedder.embed([turn.user_text])
+            return await self._parts.embedder.embed([without_injection(turn).user_text])
         except EmbeddingFailed as error:
             # The extractor then sees none of the user's memories; reconciling does without them.
             metrics.RETRIES.labels(type(error).__name__).inc()
@@ -228,20 +240,15 @@ class TurnWork:
         self, opened: _OpenTurn, state: PartitionState, proposal: Proposal
     ) -> int:
         # The answer is paid for: it is appended until it stands, here and not by asking again.
-        backoff_s = _BACKOFF_FIRST_S
-        while True:
-            try:
-                return await self._parts.log.append_proposal(
-                    proposal,
-                    keys=opened.keys,
-                    address=opened.header.address,
-                    partition=state.partition,
-                )
-            except LogUnavailable as error:
-                metrics.RETRIES.labels(type(error).__name__).inc()
-                logger.warning("the proposal for %s waits: %s", opened.record.position, error)
-                await asyncio.sleep(backoff_s)
-                backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
+        return await _persistently(
+            lambda: self._parts.log.append_proposal(
+                proposal,
+                keys=opened.keys,
+                address=opened.header.address,
+                partition=state.partition,
+            ),
+            what=f"the proposal for {opened.record.position}",
+        )
 
     async def _outcome(
         self,
@@ -268,7 +275,7 @@ class TurnWork:
             generation=parts.generation,
             proposal=proposal,
             proposal_offset=proposal_offset,
-            proposals_floor=state.floor(closing=proposal_offset),
+            proposals_floor=state.known.floor(closing=self._proposal_id(opened.turn.turn_id)),
             related=related,
             embeddings={},
             now=parts.clock(),
@@ -276,17 +283,18 @@ class TurnWork:
         return await with_embeddings(outcome, parts.embedder, attempts_max=parts.embed_attempts_max)
 
     async def _append_outcome(
-        self, opened: _OpenTurn, state: PartitionState, outcome: Outcome
+        self, outcome: Outcome, keys: SubjectKeys, address: int, state: PartitionState
     ) -> int:
-        return await self._parts.log.append_outcome(
-            outcome, keys=opened.keys, address=opened.header.address, partition=state.partition
+        offset = await self._parts.log.append_outcome(
+            outcome, keys=keys, address=address, partition=state.partition
         )
+        state.closed(self._proposal_id(outcome.turn_id))
+        return offset
 
     async def _close_erased(self, record: LogRecord, state: PartitionState, turn_id: UUID) -> int:
-        outcome = self._parts.log.closing_without_events(
-            record, state=state, turn_id=turn_id, closing=Closing.ERASED
+        return await self._append_for_system(
+            self._without_events(record, state, turn_id, Closing.ERASED), state
         )
-        return await self._append_for_system(outcome, state)
 
     async def _dead_letter(
         self,
@@ -297,69 +305,87 @@ class TurnWork:
         error: Exception,
         keys: SubjectKeys | None = None,
     ) -> int:
-        logger.error("dead letter at %s (%s): %s", record.position, stage, error)
+        logger.error("dead letter at %s (%s): %s", record.position, stage, type(error).__name__)
         await self._parts.log.append_dead_letter(record, stage=stage, error=error)
         turn_id = turn_id_of_unaccountable(record) if keys is None else record.header().record_id
-        outcome = self._parts.log.closing_without_events(
-            record, state=state, turn_id=turn_id, closing=Closing.DEAD_LETTERED, error=error
-        )
+        outcome = self._without_events(record, state, turn_id, Closing.DEAD_LETTERED, error)
         if keys is None:
             return await self._append_for_system(outcome, state)
-        return await self._parts.log.append_outcome(
-            outcome, keys=keys, address=record.header().address, partition=state.partition
+        return await self._append_outcome(outcome, keys, record.header().address, state)
+
+    def _without_events(
+        self,
+        record: LogRecord,
+        state: PartitionState,
+        turn_id: UUID,
+        closing: Closing,
+        error: Exception | None = None,
+    ) -> Outcome:
+        return self._parts.log.closing_without_events(
+            record,
+            turn_id=turn_id,
+            closing=closing,
+            proposals_floor=state.known.floor(closing=self._proposal_id(turn_id)),
+            error=error,
         )
 
     async def _append_for_system(self, outcome: Outcome, state: PartitionState) -> int:
-        return await self._parts.log.append_outcome(
+        return await self._append_outcome(
             outcome,
-            keys=await self._parts.keyring.system_subject(),
-            address=address_for(self._parts.clock().date(), outcome.turn_id),
-            partition=state.partition,
+            await self._parts.keyring.system_subject(),
+            address_for(self._parts.clock().date(), outcome.turn_id),
+            state,
         )
 
-    async def _give_up_persistently(
-        self, record: LogRecord, state: PartitionState, error: Exception
-    ) -> None:
+    async def _give_up(self, record: LogRecord, state: PartitionState, error: Exception) -> int:
         """Keep a record that our own code fails on, so that the next good one goes through."""
-        backoff_s = _BACKOFF_FIRST_S
-        while True:
+
+        async def kept() -> int:
+            return await self._give_up_once(record, state, error)
+
+        return await _persistently(kept, what=str(record.position))
+
+    async def _give_up_once(
+        self, record: LogRecord, state: PartitionState, error: Exception
+    ) -> int:
+        try:
+            header = header_in_place(record, self._parts.partitions)
+        except RecordUnaccountable:
+            return await self._dead_letter(record, state, stage="reconcile", error=error)
+        keys = (await self._parts.keyring.keys([header.subject]))[header.subject]
+        if isinstance(keys, SubjectKeys):
             try:
-                keys = await self._keys_or_none(record)
-                offset = await self._dead_letter(
+                return await self._dead_letter(
                     record, state, stage="reconcile", error=error, keys=keys
                 )
-                await self._parts.ledger.wait_applied(record.position.partition, offset)
-            except _TRANSIENT as unavailable:
-                logger.warning("%s waits: %s", record.position, unavailable)
-                await asyncio.sleep(backoff_s)
-                backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
-            else:
-                return
-
-    async def _keys_or_none(self, record: LogRecord) -> SubjectKeys | None:
-        try:
-            subject = header_in_place(record, self._parts.partitions).subject
-        except RecordUnaccountable:
-            return None
-        keys = (await self._parts.keyring.keys([subject]))[subject]
-        return None if isinstance(keys, Erased) else keys
+            except Punctured:
+                logger.info("%s was forgotten meanwhile", record.position)
+        return await self._close_erased(record, state, header.record_id)
 
     def _still_ours(self) -> None:
         if self._parts.lease.remaining_s() <= 0:
             raise OwnershipLost
 
-    async def _regain(self, partition: int) -> None:
-        """Wait until the group has confirmed us anew, then claim the partition again."""
-        await self._parts.lease.renewed()
-        backoff_s = _BACKOFF_FIRST_S
-        while True:
-            try:
-                await self._parts.ledger.claim(partition, self._parts.owner)
-            except ReadModelUnavailable:
-                await asyncio.sleep(backoff_s)
-                backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
-            else:
-                return
-
     def _proposal_id(self, turn_id: UUID) -> UUID:
         return ids.proposal_id(self._parts.generation, turn_id)
+
+
+def _opened(record: LogRecord, header: Header, keys: SubjectKeys) -> Turn:
+    turn = open_record(Turn, record, keys)
+    if turn.turn_id != header.record_id:
+        # The projection knows the turn by its header: under another id it would stay open for ever.
+        raise RecordInvalid("the turn's id is not the one that its header names")
+    return turn
+
+
+async def _persistently(step: Callable[[], Awaitable[Result]], *, what: str) -> Result:
+    """Take a step again until every part that it needs is there."""
+    backoff_s = _BACKOFF_FIRST_S
+    while True:
+        try:
+            return await step()
+        except _TRANSIENT as error:
+            metrics.RETRIES.labels(type(error).__name__).inc()
+            logger.warning("%s waits: %s", what, error)
+            await asyncio.sleep(backoff_s)
+            backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)

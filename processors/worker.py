@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -16,14 +15,13 @@ from uuid import uuid4
 import faust
 from faust.types import TP
 
-from processors import metrics
 from processors.appending import DecisionLog
+from processors.assignments import Assignments
 from processors.extraction import Proposer
 from processors.group import LedgerConsumer, LedgerTransport, build_app
-from processors.lanes import Lanes, Window
-from processors.takeover import PartitionState, Takeover
+from processors.log_tail import KafkaTail
+from processors.takeover import Takeover
 from processors.turn_work import Parts, TurnWork
-from schemas.errors import ReadModelUnavailable, SealBroken
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
 from schemas.log.sealed import LogPosition, LogRecord
@@ -31,10 +29,7 @@ from schemas.ports import Embedder, Extractor, Ledger
 from schemas.settings import Settings
 from schemas.topics import TURNS
 
-logger = logging.getLogger(__name__)
-
 _GRACE_S: Final = 2.0
-_CLAIM_BACKOFF_S: Final = 0.5
 
 
 def group_of(generation: str) -> str:
@@ -75,100 +70,114 @@ class Worker:
     ) -> None:
         """Wire the parts; :meth:`run` starts."""
         self.owner = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._settings = settings
-        self._takeover = Takeover(
-            parts.ledger,
-            bootstrap=parts.bootstrap,
-            generation=settings.generation,
-            owner=self.owner,
-        )
+        generation = settings.generation
         self._app = build_app(
-            group=group_of(settings.generation),
+            group=group_of(generation),
             bootstrap=parts.bootstrap,
             session_timeout_s=settings.session_timeout_s,
             data_directory=tempfile.gettempdir(),
+        )
+        lease = _GroupLease(self._app)
+        takeover = Takeover(
+            parts.ledger,
+            KafkaTail(parts.bootstrap, generation=generation, client_id=self.owner),
+            lease,
+            owner=self.owner,
         )
         work = TurnWork(
             Parts(
                 keyring=parts.keyring,
                 ledger=parts.ledger,
-                log=DecisionLog(
-                    parts.producer, parts.keyring, generation=settings.generation, clock=clock
-                ),
+                log=DecisionLog(parts.producer, parts.keyring, generation=generation, clock=clock),
                 proposer=Proposer(
                     parts.extractor,
-                    generation=settings.generation,
+                    generation=generation,
                     in_flight_max=settings.in_flight_max,
                     attempts_max=settings.extract_attempts_max,
                     timeout_s=settings.extract_timeout_s,
                     clock=clock,
                 ),
                 embedder=parts.embedder,
-                lease=_GroupLease(self._app),
+                lease=lease,
+                takeover=takeover,
                 owner=self.owner,
-                generation=settings.generation,
+                generation=generation,
                 partitions=settings.partitions,
                 embed_attempts_max=settings.extract_attempts_max,
                 clock=clock,
             )
         )
-        self._lanes: Lanes[PartitionState] = Lanes(
+        self._assignments = Assignments(
+            takeover,
             work.handle,
-            lane_of=lane_of,
             window_max=settings.lane_length_max,
             hold=self._hold,
             release=self._release,
         )
-        self._takeovers: set[asyncio.Task[None]] = set()
         self._app.transport = LedgerTransport(
-            self._app, begin=self._begin, end=self._end, heads=lambda: self._lanes.heads
+            self._app,
+            claim=self._assignments.claim,
+            open_=self._assignments.open,
+            end=self._end,
+            heads=lambda: self._assignments.heads,
         )
         self._app.agent(_turns_topic(self._app))(self._read)
 
     @property
     def not_ready(self) -> str | None:
         """Why the worker does not work on turns now, or ``None``."""
-        states = list(self._lanes.contexts)
-        if not states:
+        ready = self._assignments.ready
+        if not ready:
             return "no partition is assigned"
-        waiting = [state.partition for state in states if not state.ready.is_set()]
+        waiting = sorted(partition for partition, caught_up in ready.items() if not caught_up)
         if waiting:
             return f"partitions {waiting} wait for the projection to catch up"
         return None
 
+    @property
+    def heads(self) -> Mapping[int, int]:
+        """By partition, the offset below which this worker has finished everything."""
+        return self._assignments.heads
+
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until ``stop`` is set, then leave the group; raise what crashed Faust."""
+        """Work until ``stop`` is set, then leave the group.
+
+        Raises:
+            Exception: what crashed Faust, or kept it from starting. The process must end then.
+        """
         app = self._app
         waits = [
             asyncio.ensure_future(waiting)
-            for waiting in (app.start(), stop.wait(), app._crashed.wait())  # noqa: SLF001
+            for waiting in (app.start(), stop.wait(), app._crashed.wait())  # noqa: SLF001 - Faust tells it nowhere else
         ]
         started, stopped, crashed = waits
         try:
+            # Starting takes until the first assignment has begun.
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             if started.done() and started.exception() is None:
                 await asyncio.wait((stopped, crashed), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            failure = started.exception() if started.done() else None
             await self._leave()
             for wait in waits:
                 wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
-        if app.crash_reason is not None:
-            raise app.crash_reason
+        reason = app.crash_reason or failure
+        if reason is not None:
+            raise reason
 
     async def _leave(self) -> None:
         app = self._app
+        await self._assignments.close(grace_s=0 if app._crashed.is_set() else _GRACE_S)  # noqa: SLF001
         if app._consumer is not None and not app._crashed.is_set():  # noqa: SLF001
-            app.consumer.stop_flow()
-            app.flow_control.suspend()
-            await self._end()
-            await app.consumer.commit()
+            await cast("LedgerConsumer", app.consumer).commit_heads()
         await app.stop()
 
     async def _read(self, stream: Any) -> None:  # noqa: ANN401 - Faust is not typed
+        admit = self._assignments.admit
         async for event in stream.events():
             message = event.message
-            self._lanes.admit(_log_record(message), assignment=message.generation_id)
+            admit(_log_record(message), assignment=message.generation_id)
 
     def _hold(self, partition: int) -> None:
         # Not pause_partitions(): that drops what of a fetched batch was not delivered yet.
@@ -177,47 +186,8 @@ class Worker:
     def _release(self, partition: int) -> None:
         self._app.consumer.on_buffer_drop(TP(TURNS, partition))
 
-    async def _begin(self, partitions: Collection[int], assignment: int) -> Mapping[int, int]:
-        states = [await self._claim(partition) for partition in sorted(partitions)]
-        heads = self._lanes.heads
-        windows = []
-        for state in states:
-            start = max(state.progress.watermark, heads.get(state.partition, 0))
-            windows.append(
-                Window(
-                    partition=state.partition,
-                    assignment=assignment,
-                    next_offset=start,
-                    head=start,
-                    context=state,
-                )
-            )
-        self._lanes.open(windows)
-        for state in states:
-            task = asyncio.create_task(self._takeover.make_ready(state))
-            self._takeovers.add(task)
-            task.add_done_callback(self._takeovers.discard)
-        logger.info(
-            "holding partitions %s from offsets %s",
-            [window.partition for window in windows],
-            [window.head for window in windows],
-        )
-        return {window.partition: window.head for window in windows}
-
-    async def _claim(self, partition: int) -> PartitionState:
-        while True:
-            try:
-                return await self._takeover.claim(partition)
-            except ReadModelUnavailable as error:
-                # The caller's deadline ends this; the process is then started again.
-                metrics.RETRIES.labels(type(error).__name__).inc()
-                logger.warning("partition %d cannot be claimed: %s", partition, error)
-                await asyncio.sleep(_CLAIM_BACKOFF_S)
-
-    async def _end(self) -> None:
-        for task in list(self._takeovers):
-            task.cancel()
-        await self._lanes.close(grace_s=_GRACE_S)
+    async def _end(self, grace_s: float) -> None:
+        await self._assignments.close(grace_s=grace_s)
 
 
 class _GroupLease:
@@ -235,14 +205,6 @@ class _GroupLease:
     @property
     def _consumer(self) -> LedgerConsumer:
         return cast("LedgerConsumer", self._app.consumer)
-
-
-def lane_of(record: LogRecord) -> bytes:
-    """Return the lane of a record: its subject's, or one of its own where none can be read."""
-    try:
-        return record.header().subject.bytes
-    except SealBroken:
-        return b"unreadable %d" % record.position.offset
 
 
 def _turns_topic(app: faust.App) -> Any:  # noqa: ANN401 - Faust is not typed

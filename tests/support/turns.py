@@ -1,0 +1,71 @@
+"""Turns of made-up subjects, sealed as a producer would."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from schemas.keyring import SubjectKeys
+from schemas.log.sealed import SealedRecord, seal_record
+from schemas.partitioning import partition_for
+from schemas.records import Origin, Turn
+from schemas.tree import SeedSet, address_for
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SealedTurn:
+    """A turn that can be appended.
+
+    Attributes:
+        turn: what it says.
+        partition: where it belongs.
+        record: its record.
+    """
+
+    turn: Turn
+    partition: int
+    record: SealedRecord
+
+
+def new_keys(*, partition: int | None = None, partitions: int = 1) -> SubjectKeys:
+    """Return the keys of a new subject, in a partition of one's choice."""
+    while True:
+        subject = uuid4()
+        if partition is None or partition_for(subject, partitions) == partition:
+            return SubjectKeys(
+                subject=subject,
+                tenant="test",
+                id_secret=os.urandom(32),
+                seeds=SeedSet.root(os.urandom(16)),
+            )
+
+
+def sealed_turn(
+    keys: SubjectKeys,
+    text: str,
+    *,
+    partitions: int,
+    turn_id: UUID | None = None,
+    assistant_text: str | None = None,
+    minute: int = 0,
+) -> SealedTurn:
+    """Return a turn of a subject, said ``minute`` minutes after a fixed noon."""
+    turn_id = turn_id or uuid4()
+    turn = Turn(
+        turn_id=turn_id,
+        conversation_id="conversation",
+        user_text=text,
+        assistant_text=assistant_text,
+        occurred_at=NOON + timedelta(minutes=minute),
+        utc_offset_minutes=0,
+        received_at=NOON + timedelta(minutes=minute),
+        origin=Origin.HTTP,
+    )
+    record = seal_record(
+        turn, keys=keys, record_id=turn_id, address=address_for(NOON.date(), turn_id)
+    )
+    return SealedTurn(turn=turn, partition=partition_for(keys.subject, partitions), record=record)
