@@ -1,0 +1,103 @@
+"""The projector's SQL does what the fold says, however the log is cut into batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from projections.canonical_rows import (
+    closed_turn_row,
+    closed_turn_rows,
+    row_of_columns,
+    row_of_fold,
+)
+from projections.fold import LoggedOutcome, fold
+from projections.read_model import name_subjects
+from schemas.database import load_queries
+from schemas.log.sealed import LogPosition, LogRecord
+from schemas.records import Outcome
+from schemas.topics import memories_topic
+from tests.conftest import GENERATION, TestStores
+from tests.support.histories import histories
+from tests.support.log_writer import DIMENSION, EMBEDDER, LogWriter
+from tests.support.projection import Projection, opened
+
+_PARTITION = 0
+_TOPIC = memories_topic(GENERATION)
+_QUERIES = load_queries("projections", "sql/digest.sql")
+
+
+@pytest.fixture
+def running(stores: TestStores) -> Iterator[tuple[asyncio.Runner, Projection]]:
+    """A read model that stays open for all examples, with the loop that it belongs to."""
+    with asyncio.Runner() as runner:
+        opening = opened(stores)
+        projection = runner.run(opening.__aenter__())
+        yield runner, projection
+        runner.run(opening.__aexit__(None, None, None))
+
+
+@given(data=st.data())
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_however_the_log_is_cut_into_batches_the_rows_are_those_of_the_fold(
+    running: tuple[asyncio.Runner, Projection], data: st.DataObject
+) -> None:
+    history = data.draw(histories())
+    log = [*history]
+    for again in data.draw(st.lists(st.sampled_from(history), max_size=3)):
+        log.insert(data.draw(st.integers(log.index(again) + 1, len(log))), again)
+    cuts = sorted({0, len(log)} | data.draw(st.sets(st.integers(0, len(log)))))
+    runner, projection = running
+
+    table, folded = runner.run(_table_and_fold(projection, log, cuts))
+
+    assert table == folded
+
+
+async def _table_and_fold(
+    projection: Projection, log: Sequence[Outcome], cuts: Sequence[int]
+) -> tuple[list[str], list[str]]:
+    writer = await projection.writer()
+    begin = (await projection.positions())[_TOPIC, _PARTITION]
+    records = [_record(writer, outcome, begin + index) for index, outcome in enumerate(log)]
+    for start, end in pairwise(cuts):
+        await projection.apply(records[start:end])
+    state = fold(
+        [LoggedOutcome(offset=begin + index, outcome=outcome) for index, outcome in enumerate(log)],
+        subject=writer.subject,
+    )
+    folded = [
+        row_of_fold(row, embedder=EMBEDDER, dimension=DIMENSION) for row in state.memories.values()
+    ]
+    folded += closed_turn_rows(state.closed).values()
+    return sorted(await _rows(projection, writer)), sorted(folded)
+
+
+def _record(writer: LogWriter, outcome: Outcome, offset: int) -> LogRecord:
+    sealed = writer.sealed_outcome(outcome)
+    return LogRecord(
+        position=LogPosition(topic=_TOPIC, partition=_PARTITION, offset=offset),
+        timestamp_ms=0,
+        key=sealed.key,
+        value=sealed.value,
+        headers=sealed.headers,
+    )
+
+
+async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
+    asked = {"subjects": [writer.subject]}
+    async with projection.read_model.connection() as connection, connection.transaction():
+        await name_subjects(connection, [writer.subject])
+        found = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
+        rows = [row_of_columns(columns) for _, *columns in await found.fetchall()]
+        found = await connection.execute(_QUERIES["select_closed_turns"], asked, binary=True)
+        return rows + [closed_turn_row(*columns) for _, *columns in await found.fetchall()]
