@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -97,17 +97,15 @@ def find_moment(text: str, *, said_at: datetime, utc_offset_minutes: int) -> Mom
         said_at: the time of the turn, aware.
         utc_offset_minutes: the zone of the turn, east of UTC.
     """
-    zone = timezone(timedelta(minutes=utc_offset_minutes))
-    try:
-        today = said_at.astimezone(zone).date()
-    except OverflowError:
-        return None
+    # No tzinfo: it refuses an offset of a whole day, which a turn may carry.
+    offset = timedelta(minutes=utc_offset_minutes)
+    today = (said_at.astimezone(UTC) + offset).date()
     for found in _EXPRESSION.finditer(text):
         resolved = _resolved(found, today)
         if resolved is None:
             continue
         first_day, precision = resolved
-        start = datetime.combine(first_day, time(), tzinfo=zone).astimezone(UTC)
+        start = datetime.combine(first_day, time(), tzinfo=UTC) - offset
         if start <= said_at:
             return Moment(start=start, first_day=first_day, precision=precision, span=found.span())
     return None

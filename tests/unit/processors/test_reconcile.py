@@ -446,12 +446,64 @@ def test_what_must_be_looked_up_is_asked_for_once() -> None:
     assert len(asked.statement_keys) == 2
 
 
-def test_the_order_of_the_stores_answer_does_not_matter() -> None:
+@pytest.mark.parametrize("action", [Action.ADD, RETRACT])
+def test_the_order_of_the_stores_answer_does_not_matter(action: Action) -> None:
     subject = Subject()
-    for number, content in ((1, "A"), (5, "B"), (3, "A")):
+    for number, content in ((1, "A"), (1, "B"), (1, "A"), (5, "C"), (3, "A")):
         subject.says(number, operation(content))
-    said = turn("C", at=day(2))
-    proposed = proposal(said, [operation("C")])
+    said = turn("A", at=day(4))
+    proposed = proposal(said, [operation("A", action=action)])
     expected = subject.decide(said, proposed)
     subject.state.memories = dict(reversed(subject.state.memories.items()))
     assert subject.decide(said, proposed) == expected
+
+
+def test_a_backdated_start_does_not_reach_behind_the_end_of_what_held() -> None:
+    subject = Subject()
+    subject.says(1, operation("Lives in Mumbai"))
+    subject.says(5, operation("Lives in Pune"))
+    subject.says(6, operation("Lives in Pune", action=RETRACT))
+    subject.says(9, operation("Lives in Goa", valid_from=day(3)))
+    assert subject.history() == [
+        ("Lives in Mumbai", day(1), day(5)),
+        ("Lives in Goa", day(9), None),
+    ]
+
+
+def test_a_late_turn_within_what_was_withdrawn_ends_it() -> None:
+    subject = Subject()
+    subject.says(1, operation("Lives in Mumbai"))
+    wrong = opened(subject.says(3, operation("Lives in Pune")).events[0])
+    subject.says(9, operation("Lives in Goa"))
+    subject.says(10, operation("Lives in Pune", action=RETRACT))
+    (event,) = subject.says(5, operation("Lives in Delhi")).events
+    assert isinstance(event, MemoryBackfilled)
+    assert event.after == wrong.memory_id
+    assert subject.history() == [
+        ("Lives in Mumbai", day(1), day(3)),
+        ("Lives in Delhi", day(5), day(9)),
+        ("Lives in Goa", day(9), None),
+    ]
+
+
+def test_an_update_never_retires_a_fact_about_somebody_else() -> None:
+    subject = Subject()
+    tea = opened(
+        subject.says(1, operation("Likes tea", slot=Slot.PREFERENCE, about="sister")).events[0]
+    )
+    update = operation("Likes cocoa", action=UPDATE, slot=Slot.PREFERENCE, reference=tea.memory_id)
+    assert kinds(subject.says(2, update).events) == ["memory-added"]
+    assert subject.live(Slot.PREFERENCE, "sister") == ["Likes tea"]
+
+
+def test_confirmations_outlive_the_splitting_of_what_they_confirmed() -> None:
+    subject = Subject()
+    for number, content in ((1, "A"), (3, "A"), (5, "A"), (2, "B"), (4, "C")):
+        subject.says(number, operation(content))
+    assert subject.history() == [
+        ("A", day(1), day(2)),
+        ("B", day(2), day(3)),
+        ("A", day(3), day(4)),
+        ("C", day(4), day(5)),
+        ("A", day(5), None),
+    ]
