@@ -57,10 +57,11 @@ def escaped(text: str) -> str:
     """
     visible = "".join(
         # Controls become blanks and not nothing, so that no two words grow together.
-        " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
+        " " if unicodedata.category(character) == "Cc" else character
         for character in _UNSEEN.sub("", text)
         if unicodedata.category(character) != "Cs"
     )
+    # Splitting also ends at the separators of lines and paragraphs.
     return " ".join(visible.split()).translate(_BRACKETS)
 
 
