@@ -14,9 +14,13 @@ _POLL_S = 0.02
 
 
 def wait_until(
-    condition: Callable[[], Result | None], *, what: str, timeout_s: float = 30.0
+    condition: Callable[[], Result | None],
+    *,
+    what: str,
+    timeout_s: float = 30.0,
+    poll_s: float = _POLL_S,
 ) -> Result:
-    """Return the first truthy value of ``condition``.
+    """Return the first truthy value of ``condition``, asked every ``poll_s`` seconds.
 
     Raises:
         AssertionError: it stayed falsy for ``timeout_s``; names ``what`` and the last value.
@@ -29,7 +33,7 @@ def wait_until(
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {timeout_s:.0f} s for {what}; last value: {value!r}")
-        pause.wait(_POLL_S)
+        pause.wait(poll_s)
 
 
 async def eventually(

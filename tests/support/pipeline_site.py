@@ -1,0 +1,174 @@
+"""One pipeline on this machine: where it lies, and what a test may ask of it from outside."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from deploy.addresses import KEYRING_DATABASE, Addresses
+from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from deploy.home import Home
+from deploy.supervisor.ports import free_port
+from deploy.supervisor.stores import READ_MODEL_DATABASE
+from projections.read_model import schema_name
+from schemas.log.admin import partition_count
+from schemas.log.reader import bounds, new_consumer, read_to_end
+from schemas.log.sealed import LogRecord
+from schemas.settings import Settings
+from schemas.topics import TURNS, memories_topic
+from tests.support.chat_client import ChatClient
+from tests.support.command import memledger
+from tests.support.journal import Journal
+from tests.support.journal_extractor import CONTROL_VARIABLE, JOURNAL_VARIABLE
+from tests.support.waiting import wait_until
+
+GENERATION = "g1"
+_OURS = ("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP")
+
+
+class PipelineSite:
+    """A home of its own with an extractor of the test's own.
+
+    Attributes:
+        home: its directories.
+        journal: what its extractors were asked.
+        settings: what every process of it is told.
+        environment: the same as variables.
+        postgres, broker: its stores.
+    """
+
+    def __init__(self, root: Path, **settings: object) -> None:
+        self.home = Home(root).make()
+        self.journal = Journal(root)
+        told: dict[str, object] = {
+            "home": root,
+            "extractor": "tests.support.journal_extractor:make",
+            "embedder": "hash",
+            "embedder_dimension": 64,
+            "partitions": 4,
+            # The least that the settings allow: whoever dies is missed soon.
+            "session_timeout_s": 6,
+            # A turn may be blocked for as long as a test wants.
+            "extract_timeout_s": 600,
+            "gateway_port": free_port(),
+            **settings,
+        }
+        self.settings = Settings(**told)  # type: ignore[arg-type] # checked by pydantic
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        self.environment = {
+            **clean,
+            **{f"MEMLEDGER_{name.upper()}": str(value) for name, value in told.items()},
+            JOURNAL_VARIABLE: str(self.journal.path),
+            CONTROL_VARIABLE: str(self.journal.control_path),
+        }
+        self.postgres = EmbeddedPostgres(self.home.postgres)
+        self.broker = EmbeddedBroker(self.home.broker, heap_mb=320)
+
+    @property
+    def gateway_url(self) -> str:
+        """Where the API answers."""
+        return f"http://127.0.0.1:{self.settings.gateway_port}"
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where the stores are; they have been started once."""
+        return Addresses(
+            database_url=self.postgres.url(READ_MODEL_DATABASE),
+            keyring_url=self.postgres.url(KEYRING_DATABASE),
+            kafka_bootstrap=self.broker.start(),
+        )
+
+    def client(self) -> ChatClient:
+        """Return a client of the API."""
+        return ChatClient(self.gateway_url, self.home.api_key_file.read_text().strip())
+
+    def audit(self) -> dict[str, Any]:
+        """Return what ``memledger audit`` reports."""
+        addresses = self.addresses
+        finished = memledger(
+            "audit",
+            "--json",
+            environment={
+                **self.environment,
+                "DATABASE_URL": addresses.database_url,
+                "KAFKA_BOOTSTRAP": addresses.kafka_bootstrap,
+                "MEMLEDGER_KEYRING_URL": addresses.keyring_url,
+            },
+        )
+        assert finished.output, finished.errors
+        report: dict[str, Any] = finished.json()
+        assert report["passed"] == (finished.status == 0)
+        return report
+
+    def records(self, topic: str) -> list[LogRecord]:
+        """Return every record of a topic, each partition in order."""
+        bootstrap = self.broker.start()
+        return [
+            record
+            for partition in range(self.settings.partitions)
+            for record in read_to_end(bootstrap, topic, partition, start=0, client_id="test")
+        ]
+
+    def ends(self, topic: str) -> dict[int, int]:
+        """Return the offset after the last one, by partition."""
+        bootstrap = self.broker.start()
+        consumer = new_consumer(bootstrap, client_id="test")
+        try:
+            assert partition_count(bootstrap, topic) == self.settings.partitions
+            return {
+                partition: bounds(consumer, topic, partition)[1]
+                for partition in range(self.settings.partitions)
+            }
+        finally:
+            consumer.close()
+
+    def rows(self, query: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query of the read model finds, of every subject."""
+        with self.read_model() as connection:
+            return connection.execute(query, parameters).fetchall()
+
+    @contextmanager
+    def read_model(self) -> Iterator[psycopg.Connection]:
+        """Yield a connection to the read model that sees every subject's rows."""
+        options = f"-c search_path={schema_name(GENERATION)} -c memledger.every_subject=yes"
+        url = self.postgres.url(READ_MODEL_DATABASE)
+        with psycopg.connect(url, options=options, autocommit=True) as connection:
+            yield connection
+
+    def left_to_do(self) -> int:
+        """Return how many records are not applied and how many turns are known to be open."""
+        topics = (TURNS, memories_topic(GENERATION))
+        ends = {(topic, place): end for topic in topics for place, end in self.ends(topic).items()}
+        rows = self.rows("SELECT topic, partition, next_offset FROM positions")
+        positions = {(topic, partition): int(offset) for topic, partition, offset in rows}
+        unread = sum(end - positions.get(place, 0) for place, end in ends.items())
+        ((opened,),) = self.rows("SELECT count(*) FROM open_turns")
+        return unread + int(opened)
+
+    def wait_settled(self, *, timeout_s: float = 120.0) -> None:
+        """Return once every turn of the log is closed and every outcome is applied."""
+
+        def settled() -> bool:
+            try:
+                return self.left_to_do() == 0
+            except psycopg.OperationalError:
+                return False
+
+        wait_until(settled, what="every turn to be closed", timeout_s=timeout_s, poll_s=0.2)
+
+
+@contextmanager
+def site_directory() -> Iterator[Path]:
+    """Yield a directory that Postgres' own user can walk to, which pytest's own is not."""
+    with tempfile.TemporaryDirectory(
+        prefix="memledger-faults-", ignore_cleanup_errors=True
+    ) as path:
+        root = Path(path)
+        root.chmod(0o755)
+        yield root
