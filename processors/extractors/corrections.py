@@ -20,10 +20,10 @@ _CORRECTED_WORDS_MAX: Final = 6
 
 REMEMBER: Final = re.compile(
     r"(?:(?:can|could|will|would) you )?(?:please )?"
-    r"(?:(?:note(?: down)?|take note|make a note)(?=,? that\b)|"
-    r"(?:remember|keep in mind|bear in mind|don't forget|do not forget|make a note)(?: for me)?)"
-    r"(?:,? that\b(?! (?:time|day|one|when)\b)|:| this\b:?|,|"
-    r"(?= (?:i|i'm|i've|my|we|our)\b)|$)",
+    r"(?:(?:note(?: down)?|take note) that(?= (?:i|i'm|i've|my|we|our|the)\b)|"
+    r"(?:remember|keep in mind|bear in mind|don't forget|do not forget|make a note)(?: for me)?"
+    r"(?:,? that\b(?! (?:time|day|one|when)\b)|:| this\b:?|"
+    r",?(?= (?:i|i'm|i've|my|we|our)\b)|$))",
     re.IGNORECASE,
 )
 """A request to remember; what follows it is kept even where no other pattern reads it."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from processors.extractors.findings import Finding
+from processors.moments import MONTHS
 
 Reader = Callable[[re.Match[str]], Iterator[Finding]]
 
@@ -20,12 +21,14 @@ BE: Final = rf"(?:am|are|is|have been|has been) {ADVERB}"
 HAVE: Final = r"(?:(?:have|has) )?(?:recently |just |finally |now )?"
 
 END: Final = (
-    r"(?=$|\s*[.,;:!?)(]|\s[\u2013\u2014-]| (?:and|but|so|since|for|because|now|as|too|these|by|at|"
-    r"myself|who|though|with|again|which|if|please|thanks|lol|today|currently|in|when|or|person|"
-    r"guy|girl|man|woman|diet|eater|yesterday|last|this|on|ago|actually|[\w-]+ (?:years?|months?) "
-    r"ago)\b)"
+    r"(?=$|\s*[.,;:!?)(]|\s[\u2013\u2014-]| (?:and|but|so|since|for|because|now|as|too|these|"
+    r"myself|who|though|again|which|if|please|thanks|lol|today|currently|or|person|guy|girl|man|woman|"
+    r"diet|eater|yesterday|last|this (?:week|month|year)|ago|actually|either|at (?:all|the moment|"
+    rf"present)|in (?:general|\d{{4}}|{'|'.join(MONTHS)})|on (?:\d|{'|'.join(MONTHS)})|"
+    r"[\w-]+ (?:years?|months?) ago)\b)"
 )
-"""What may follow a word that stands alone: "vegan" is a diet, in "vegan chef" it is not."""
+"""What may follow a word that stands alone: "vegan" is a diet; in "vegan chef" it is not, and in
+"vegan on weekends" it is not all of it."""
 
 
 class Readers:

@@ -69,30 +69,40 @@ def proper_name(rest: str, *, connectors: bool = True) -> str | None:
 
 def place(rest: str) -> str | None:
     """Return a place that a person can live in or be from."""
+    region = _REGION.match(rest)
+    if region is None:
+        return _place(rest)
+    within = _place(rest[region.end() :])
+    return region[0] + within if within is not None else None
+
+
+def _place(rest: str) -> str | None:
     article = ""
-    lowered = rest.lower()
-    if lowered.startswith("the "):
+    if rest.lower().startswith("the "):
         article, rest = rest[:4], rest[4:]
     named = proper_name(rest)
     if named is not None:
-        first = named.split()[0].lower().strip(",")
-        if first in NOT_PLACES and first not in {"us", "bath", "reading"}:
-            return None
-        return article + named
+        first = named.split(maxsplit=1)[0].lower().strip(",")
+        return None if first in NOT_PLACES and first != "us" else article + named
     value = _before_tail(rest)
     words = value.lower().split()
     if not words or len(words) > _LOWERCASE_PLACE_WORDS_MAX or not _is_letters(words):
         return None
-    if article:
-        return article + value if words[0] in LOWERCASE_THE_PLACES else None
-    if words[0].strip(",") in NOT_PLACES or value != value.lower():
-        return None
-    return value
+    bare = [word.strip(",") for word in words]
+    allowed = bare[0] in LOWERCASE_THE_PLACES if article else NOT_PLACES.isdisjoint(bare)
+    return article + value if allowed and value == value.lower() else None
+
+
+_REGION: Final = re.compile(
+    r"the (?:far )?(?:north|south|east|west|centre|center|middle|heart|outskirts|suburbs)"
+    r"(?:-?(?:east|west))? of (?=\S)",
+    re.IGNORECASE,
+)
 
 
 def is_time(value: str) -> bool:
     """Whether the first word names a month or a day of the week, or is a number."""
-    first = value.lower().split()[0].strip(",")
+    first = value.lower().split()[0].strip(",").removesuffix("'s")
     return first in MONTHS or first in WEEKDAYS or first[0].isdigit()
 
 

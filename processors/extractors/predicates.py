@@ -13,10 +13,8 @@ from processors.extractors import tastes, whereabouts, work
 from processors.extractors.findings import Finding, Mode
 from schemas.slots import SINGLE_VALUED, Slot
 
-_GROUPS: Final = (whereabouts.READERS, tastes.READERS, work.READERS)
-
-PATTERNS: Final = tuple(pattern for group in _GROUPS for pattern in group.patterns)
-"""Every pattern of a predicate, for a fingerprint of the rules."""
+GROUPS: Final = (whereabouts.READERS, tastes.READERS, work.READERS)
+"""Each group reads at most one thing out of a predicate, so "a nurse from Leeds" can tell two."""
 
 _CAN_END: Final = SINGLE_VALUED - {Slot.NAME, Slot.BIRTHDAY, Slot.ORIGIN} | {
     Slot.ALLERGY,
@@ -45,10 +43,11 @@ def read(predicate: str) -> list[Finding]:
     """Return what a predicate states, ends or denies; nothing if no pattern fits."""
     for pattern in _ENDED:
         ended = pattern.match(predicate)
-        if ended is not None:
+        findings = _stated(_positive(ended)) if ended is not None else []
+        if findings:
             return [
                 replace(finding, mode=Mode.ENDED)
-                for finding in _stated(_positive(ended))
+                for finding in findings
                 if finding.slot in _CAN_END
             ]
     found = _stated(predicate)
@@ -61,7 +60,7 @@ def read(predicate: str) -> list[Finding]:
 
 
 def _stated(predicate: str) -> list[Finding]:
-    return [finding for group in _GROUPS for finding in group.read(predicate)][:_FINDINGS_MAX]
+    return [finding for group in GROUPS for finding in group.read(predicate)][:_FINDINGS_MAX]
 
 
 _FINDINGS_MAX: Final = 12
@@ -69,8 +68,9 @@ _FINDINGS_MAX: Final = 12
 
 def _positive(negative: re.Match[str]) -> str:
     """Return the predicate without its negation, with "living" as "live"."""
-    rest = _GERUND.sub(lambda found: _BARE[found[0].lower()], negative["rest"])
-    return ("am " if negative["be"] else "") + rest
+    if negative["be"]:
+        return f"am {negative['rest']}"
+    return _GERUND.sub(lambda found: _BARE[found[0].lower()], negative["rest"])
 
 
 _BARE: Final = {"liking": "like", "working": "work", "living": "live"}

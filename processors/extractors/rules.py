@@ -11,7 +11,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Final
 
-from processors.extractors import corrections, predicates, statements
+from processors.extractors import corrections, statements
+from processors.extractors.fingerprint import fingerprint
 from processors.extractors.findings import Mode
 from processors.extractors.proposals import Draft, operations_of
 from processors.extractors.sentences import Clause, clauses
@@ -28,7 +29,9 @@ OPERATIONS_MAX: Final = 200
 """Most operations of one turn. What is beyond is told as an item that could not be read."""
 
 _RULES_VERSION: Final = 1
-"""Raised with every change of what the rules find that is not a change of a pattern."""
+"""Raised with every change of what the rules find that is not one of a pattern or a word list."""
+
+_FINGERPRINT: Final = fingerprint(_RULES_VERSION)
 
 
 class RulesExtractor:
@@ -87,10 +90,12 @@ class _Context:
 
 def _drafts(turn: Turn, known: tuple[KnownMemory, ...]) -> list[Draft]:
     drafts: list[Draft] = []
-    context = _Context()
+    context, greeted = _Context(), False
     for clause in clauses(turn.user_text):
         if clause.sentence != context.sentence:
-            context = _Context(sentence=clause.sentence)
+            # "Hi!" is a sentence of its own, and the name follows in the next one.
+            context = _Context(sentence=clause.sentence, greeted=greeted)
+            greeted = statements.is_greeting(clause.words)
         words = statements.without_fillers(clause.words).rstrip(" .!?,;:")
         if corrections.is_taken_back(words):
             corrections.take_back(drafts)
@@ -115,7 +120,12 @@ def _read(words: str, clause: Clause, context: _Context, turn: Turn) -> list[Dra
     context.greeted = context.greeted or statements.is_greeting(clause.words)
     introduced = statements.introduction(words) if context.greeted else None
     if introduced is not None:
-        return [_draft(introduced, clause, None, forgotten=False)]
+        named, words = introduced
+        context.greeted = False
+        return [
+            _draft(named, clause, None, forgotten=False),
+            *(_read(words, clause, context, turn) if words else ()),
+        ]
     forget = corrections.FORGET.match(words)
     request = corrections.REMEMBER.match(words)
     if request is not None:
@@ -147,8 +157,3 @@ def _draft(
         moment=moment if statement.finding.dated else None,
         forgotten=forgotten,
     )
-
-
-_FINGERPRINT: Final = hashlib.sha256(
-    "\n".join((str(_RULES_VERSION), *predicates.PATTERNS, *statements.PATTERNS)).encode()
-).hexdigest()[:16]

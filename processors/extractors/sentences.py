@@ -241,7 +241,7 @@ _OWN_LABELS: Final = frozenset(
     }
 )
 _OWN: Final = re.compile(
-    r"\b(?:i|i'\w+|im|ive|my|me|we|we'\w+|born|just|recently|finally|remember|forget|"
+    r"\b(?:hi|hello|hey|i|i'\w+|im|ive|my|me|we|we'\w+|our|born|been|moved|relocated|just|recently|finally|remember|forget|"
     r"call|always|never|from now on|actually|it's|that's|note|keep)\b",
     re.IGNORECASE,
 )
@@ -283,7 +283,7 @@ _CONDITION: Final = re.compile(
 _REPORTING: Final = re.compile(
     r"\b(?:says?|said|saying|tells|told|thinks|thought|claims?|claimed|believes|believed|insists?|"
     r"insisted|asks|asked|mentions|mentioned|wrote|writes|texted|replied|answered|assumes|"
-    r"assumed|according to|swears|guess(?:es|ed)|calls me|accused)\b",
+    r"assumed|according to|swears|guess(?:es|ed)|accused)\b",
     re.IGNORECASE,
 )
 _SPEAKING_SELF: Final = frozenset({"i", "i've", "ive", "i'd", "we", "i'll"})

@@ -68,22 +68,31 @@ def read(words: str, before: Subject | None) -> tuple[list[Statement], Subject |
     subject, predicate = _subject(words, before)
     if subject is None:
         return [], None
+    shared = _WE.match(words) is not None
     statements = [
-        Statement(about=subject.about, finding=finding) for finding in predicates.read(predicate)
+        Statement(about=subject.about, finding=finding)
+        for finding in predicates.read(predicate)
+        if not shared or finding.slot in _SHARED
     ]
     return [*statements, *_introduced(words)], subject
 
 
-def introduction(words: str) -> Statement | None:
-    """Read "I'm Anna" after a greeting, where nothing but a name follows."""
-    found = _INTRODUCTION.fullmatch(words)
+def introduction(words: str) -> tuple[Statement, str] | None:
+    """Read "I'm Anna" after a greeting.
+
+    Returns:
+        The name, and what follows it as a clause of its own: of "I'm Anna, a nurse" that is "I'm a
+        nurse".
+    """
+    found = _INTRODUCTION.match(words)
     name = phrases.person_name(found["name"], lowercase=False) if found is not None else None
     if found is None or name is None or name != found["name"]:
         return None
     finding = Finding(
         slot=Slot.NAME, content=f"Is called {name}", value=name, importance=_IMPORTANT
     )
-    return Statement(about=ABOUT_USER, finding=finding)
+    rest = words[found.end() :].lstrip(" ,")
+    return Statement(about=ABOUT_USER, finding=finding), f"I'm {rest}" if rest else ""
 
 
 def is_greeting(words: str) -> bool:
@@ -93,6 +102,7 @@ def is_greeting(words: str) -> bool:
 
 _INTRODUCTION: Final = re.compile(
     r"(?i:i'm|i am|this is) (?P<name>[A-Z\u00c0-\u00de][\w'-]+(?: [A-Z\u00c0-\u00de][\w'.-]*){0,2})"
+    r"(?=$|, an? | from | and an? )"
 )
 _GREETING: Final = re.compile(
     r"[\s,]*(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b", re.IGNORECASE
@@ -100,26 +110,34 @@ _GREETING: Final = re.compile(
 
 
 def _subject(words: str, before: Subject | None) -> tuple[Subject | None, str]:
-    found = _I.match(words)
-    if found is not None:
-        predicate = _EXPANDED.get(found["contracted"] or "", "") + words[found.end() :]
-        return _subject_of(ABOUT_USER, predicate), predicate
-    found = _NEWS.match(words)
-    if found is not None:
-        predicate = words[found.end() :]
-        return _subject_of(ABOUT_USER, predicate), predicate
     found = _OTHER.match(words)
     if found is not None:
         about = found["name"] or found["relation"].lower()
         predicate = ("is " if found["contracted"] else "") + words[found.end() :]
         return _subject_of(about, predicate), predicate
-    if before is None:
-        return None, ""
+    predicate = _predicate_of_user(words)
+    if predicate:
+        return _subject_of(ABOUT_USER, predicate), predicate
     bare = _BARE.match(words) is not None
-    if bare and not before.is_being:
+    if before is None or (bare and not before.is_being):
         return None, ""
     predicate = f"am {words}" if bare else words
     return _subject_of(before.about, predicate), predicate
+
+
+def _predicate_of_user(words: str) -> str:
+    """Return what a clause says of the user; empty if it does not begin by speaking of them."""
+    found = _I.match(words)
+    if found is not None:
+        return _EXPANDED.get(found["contracted"] or "", "") + words[found.end() :]
+    found = _AS.match(words)
+    if found is not None:
+        return "am " + words[found.end() :].split(",", maxsplit=1)[0]
+    found = _NEWS.match(words)
+    if found is None:
+        return ""
+    predicate = words[found.end() :]
+    return f"have {predicate}" if predicate.lower().startswith("been") else predicate
 
 
 def _subject_of(about: str, predicate: str) -> Subject:
@@ -197,7 +215,7 @@ def _standing_orders(words: str) -> Iterator[Statement]:
 _FILLERS_MAX: Final = 4
 _FILLER: Final = re.compile(
     r"(?:[\s,:!.-]{1,5})|(?:hi|hello|hey|so|well|ok|okay|yes|yeah|yep|no|nope|nah|oh|ah|sorry|"
-    r"thanks|thank you|also|and|but|because|since|as|then|plus|however|actually|btw|by the way|fyi|"
+    r"thanks|thank you|also|and|but|because|since|then|plus|however|actually|btw|by the way|fyi|"
     r"just so you know|for (?:some )?context|for (?:your )?(?:info|information|reference)|"
     r"for the record|as (?:i said|mentioned)|to be (?:honest|clear)|honestly|frankly|in fact|"
     r"ps|p\.s\.?|anyway|again|now|these days|nowadays|currently|"
@@ -211,11 +229,20 @@ _FILLER: Final = re.compile(
 _I: Final = re.compile(
     r"(?:(?P<contracted>i'm|im|i've|ive|we're|we've)|i|we) +(?=\S)", re.IGNORECASE
 )
+_WE: Final = re.compile(r"we\b", re.IGNORECASE)
+_SHARED: Final = frozenset({Slot.RESIDENCE, Slot.EVENT, Slot.RELATION})
+"""What is true of each one of a "we"."""
+
 _NEWS: Final = re.compile(
-    r"(?:just|recently|finally) (?=(?:moved|relocated|joined|started|became|turned) )",
+    r"(?:just |recently |finally )?(?=(?:moved|relocated) (?:back |here )?(?:from|to) |"
+    r"born and raised |been (?:living|working) )|"
+    r"(?:just|recently|finally) (?=(?:joined|started|became|turned) )",
     re.IGNORECASE,
 )
 """A sentence that leaves out its "I"."""
+
+_AS: Final = re.compile(r"(?:speaking )?as (?=an? )", re.IGNORECASE)
+"""What somebody is, in passing: "as a vegan, ..."."""
 
 _EXPANDED: Final = {
     form: expanded
@@ -298,11 +325,3 @@ _ORDERS: Final = (
         re.IGNORECASE,
     ),
 )
-PATTERNS: Final = tuple(
-    pattern.pattern
-    for pattern in (
-        _FILLER, _I, _NEWS, _OTHER, _BARE, _BEING, _FAVOURITE, _NAMED_RELATIVE, *_ORDERS,
-        *(pattern for pattern, _, _ in _OWN_ATTRIBUTES),
-    )
-)  # fmt: skip
-"""Every pattern of a clause, for a fingerprint of the rules."""

@@ -20,6 +20,8 @@ _IMPORTANT: Final = 4
 _FOODS: Final = rf"{FOODS}(?:(?:,|,? or|,? and) (?:any )?{FOODS}){{0,5}}"
 _DEGREE: Final = r"(?:(?:severe|serious|bad|mild|strong|deadly|life-threatening) )?"
 
+_SUFFERS: Final = rf"(?:have|has|(?:(?:have|has) )?got|suffers? from) {ADVERB}(?:an? )?"
+
 
 @READERS.reads(
     rf"(?:{BE}|{HAVE}(?:became|become|turned|went|gone) )(?:an? )?"
@@ -50,7 +52,8 @@ def _diet_followed(found: re.Match[str]) -> Iterator[Finding]:
 
 
 @READERS.reads(
-    rf"{ADVERB}(?:(?:do not|don't|does not|doesn't|cannot|can't|can not) (?:really )?|never )"
+    rf"{ADVERB}(?:(?:do not|don't|does not|doesn't|cannot|can't|can not) (?:really )?|never |"
+    r"no longer )"
     rf"(?P<verb>eat|drink|touch|consume)s? (?:any )?(?P<foods>{_FOODS}){END}",
     rf"{HAVE}(?:stopped|quit|gave up|given up) (?P<verb>eat|drink)ing (?P<foods>{_FOODS}){END}",
 )
@@ -78,9 +81,9 @@ def _eaten_again(found: re.Match[str]) -> Iterator[Finding]:
 
 @READERS.reads(
     rf"{BE}(?P<kind>allerg|intoleran)(?:ic|t) to (?P<rest>.+)",
-    rf"(?:have|has|got|suffers? from) {ADVERB}(?:an? )?{_DEGREE}(?P<kind>allerg|intoleran)"
+    rf"{_SUFFERS}{_DEGREE}(?P<kind>allerg|intoleran)"
     r"(?:y|ies|ce) to (?P<rest>.+)",
-    rf"(?:have|has|got|suffers? from) {ADVERB}(?:an? )?{_DEGREE}"
+    rf"{_SUFFERS}{_DEGREE}"
     rf"(?P<rest>(?!{_DEGREE}(?:food|skin|seasonal|no|some|any|many|few)\b)[\w-]+"
     r"(?: (?:and|or) [\w-]+| [\w-]+)?) (?P<kind>allerg|intoleran)(?:y|ies|ce)\b",
     rf"{BE}(?P<rest>{INTOLERANCES})[- ](?P<kind>intoleran)t\b",
@@ -131,7 +134,7 @@ def _preference(found: re.Match[str]) -> Iterator[Finding]:
     r"(?:really )?(?:(?:do not|don't|does not|doesn't) (?:really |particularly )?"
     r"(?:like|enjoy|care for)|(?P<strong>(?:cannot|can't|can not) (?:stand|bear))) (?P<rest>.+)",
     r"(?:am|are|is) (?:really )?not (?:a |really a |much of a )?(?:big |huge )?(?P<strong>(?!))?"
-    r"fan of (?P<rest>.+)",
+    r"(?:fan of|into|fond of|keen on) (?P<rest>.+)",
 )
 def _dislike(found: re.Match[str]) -> Iterator[Finding]:
     value = phrases.liked(found["rest"])
@@ -152,13 +155,20 @@ def _fond(found: re.Match[str]) -> Iterator[Finding]:
 
 @READERS.reads(
     rf"(?:have|has|have got|got) {ADVERB}(?P<value>(?:an?|one|two|three|four|five|six|\d) "
-    rf"{RELATIONS}s?)\b(?! (?:who|that|in mind)\b)(?P<rest>.*)"
+    rf"{RELATIONS}s?)(?P<rest>$|[.,!]| (?:named|called|and|but|aged|so|at home)\b.*)"
 )
 def _has(found: re.Match[str]) -> Iterator[Finding]:
     named = re.match(r",? (?:named|called) (.+)", found["rest"], re.IGNORECASE)
     name = phrases.person_name(named[1], lowercase=True) if named is not None else None
     content = f"Has {found['value']}" + (f" called {name}" if name else "")
     yield Finding(slot=Slot.RELATION, content=content, value=name or found["value"])
+
+
+@READERS.reads(rf"{ADVERB}speaks? (?:fluent |native |some |a little )?(?P<rest>(?-i:[A-Z]).+)")
+def _speaks(found: re.Match[str]) -> Iterator[Finding]:
+    languages = phrases.proper_name(found["rest"])
+    if languages is not None:
+        yield Finding(slot=Slot.NOTE, content=f"Speaks {languages}", value=languages)
 
 
 @READERS.reads(rf"{BE}(?P<state>married|engaged|divorced|widowed)\b(?P<rest>.*)")

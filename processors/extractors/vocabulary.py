@@ -22,7 +22,8 @@ INTOLERANCES: Final = r"(?:lactose|gluten|fructose|histamine|dairy|nut|egg|soy)"
 FOODS: Final = (
     r"(?:meat|red meat|beef|pork|chicken|fish|seafood|shellfish|dairy|eggs?|gluten|wheat|sugar|"
     r"nuts|peanuts|mushrooms|onions?|garlic|animal products|lamb|bread|rice|spicy food|alcohol|"
-    r"soy|cheese|milk|butter|coriander|cilantro|bananas?|tomatoes|olives|fast food|junk food)"
+    r"soy|cheese|milk|butter|coriander|cilantro|bananas?|tomatoes|olives|fast food|"
+    r"junk food|coffee|tea|soda|wine|beer)"
 )
 
 JOBS: Final = _words(
@@ -90,7 +91,7 @@ NOT_PLACES: Final = _words(
     chrome firefox typescript javascript ruby php scala kubernetes docker git github gitlab
     netflix spotify gmail outlook excel
     one two three four five six seven eight nine ten many several some different various both
-    a an my our his her their this that these those another other each every any
+    a an the my our his her their this that these those another other each every any
     i you he she it we they me us them him
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december yesterday today tomorrow next last

@@ -19,8 +19,8 @@ _TRIFLE: Final = 2
 
 
 @READERS.reads(
-    rf"{ADVERB}(?:lives?|resides?)(?: over| out| up| down| back| right)?(?: here| there)? in "
-    r"(?P<rest>.+)",
+    rf"{ADVERB}(?:lives?|resides?)(?: over| out| up| down| back| right| alone| and work)?"
+    r"(?: here| there)?(?: with [\w' ]{1,40}?)? in (?P<rest>.+)",
     rf"{BE}(?:living|residing|based|located)(?: over| out| here)? (?:in|out of) (?P<rest>.+)",
     # "I have lived in Pune" alone may be long past.
     r"(?:have|has) (?:always )?lived in (?P<rest>.+\b(?:since|for|all my life|my whole life)\b.*)",
@@ -38,6 +38,19 @@ def residence(found: re.Match[str]) -> Iterator[Finding]:
             value=where,
             importance=_IMPORTANT,
             dated=True,
+        )
+
+
+@READERS.reads(
+    rf"{ADVERB}(?:lives?|(?:am|are|is) living) (?P<how>near|close to|just outside(?: of)?|"
+    r"outside(?: of)?) (?P<rest>.+)"
+)
+def _nearby(found: re.Match[str]) -> Iterator[Finding]:
+    where = phrases.place(found["rest"])
+    if where is not None:
+        value = f"{found['how'].lower()} {where}"
+        yield Finding(
+            slot=Slot.RESIDENCE, content=f"Lives {value}", value=value, importance=_IMPORTANT
         )
 
 

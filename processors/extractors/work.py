@@ -31,7 +31,8 @@ def _worked(found: re.Match[str]) -> Iterator[Finding]:
 
 @READERS.reads(
     rf"(?:{ADVERB}works?|{BE}(?:working|employed)|(?:have|has) worked) (?:over |out )?"
-    r"(?:at|for|with|by) (?P<rest>.+)",
+    r"(?:at|for) (?P<rest>.+)",
+    rf"{BE}employed (?:by|with) (?P<rest>.+)",
     rf"{HAVE}(?:started(?: working| work| an? (?:new )?(?:job|role|position))?|"
     r"(?:got|landed|took|accepted) an? (?:new )?(?:job|role|position)) (?:at|for|with) "
     r"(?P<rest>.+)",
@@ -121,6 +122,10 @@ def _where(after: str) -> Iterator[Finding]:
     at = re.match(r"(?:working )?(?:at|for|with) (?P<rest>.+)", after, re.IGNORECASE)
     if at is not None:
         yield from (finding for finding in _employer(at) if finding.slot is Slot.EMPLOYER)
+    origin = re.match(r"(?:originally )?from (.+)", after, re.IGNORECASE)
+    named = phrases.place(origin[1]) if origin is not None else None
+    if named is not None and not phrases.is_time(named):
+        yield Finding(slot=Slot.ORIGIN, content=f"Is from {named}", value=named)
     where = re.search(r"\b(?:based|living) in (?P<rest>.+)", after, re.IGNORECASE)
     if where is not None:
         yield from residence(where)
