@@ -8,10 +8,10 @@ from typing import Final, Literal
 from uuid import UUID
 
 from processors import metrics
+from processors.ports import Appends, KeySource
 from schemas import ids
 from schemas.errors import MemledgerError
-from schemas.keyring import Keyring, SubjectKeys
-from schemas.log.producer import LogProducer
+from schemas.keyring import SubjectKeys
 from schemas.log.sealed import Headers, LogRecord, seal_record
 from schemas.records import (
     DEAD_LETTER_VALUE_BYTES_MAX,
@@ -33,8 +33,8 @@ class DecisionLog:
 
     def __init__(
         self,
-        producer: LogProducer,
-        keyring: Keyring,
+        producer: Appends,
+        keyring: KeySource,
         *,
         generation: str,
         clock: Callable[[], datetime],

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
 
+from processors import metrics
 from processors.lanes import Handle, Lanes, Window
 from processors.partition_state import PartitionState
 from processors.takeover import Takeover
@@ -47,6 +48,7 @@ class Assignments:
         )
         self._claimed: dict[int, PartitionState] = {}
         self._takeovers: set[asyncio.Task[None]] = set()
+        metrics.watch(self)
 
     async def claim(self, partitions: Collection[int]) -> Mapping[int, int]:
         """Claim partitions and return the offset from which each must be read.

@@ -106,8 +106,8 @@ class LedgerThread(driver.AIOKafkaConsumerThread):
             if offset > ends[place]:
                 raise LogTruncated(
                     f"{place.topic}[{place.partition}] ends at offset {ends[place]}, but was "
-                    f"worked on up to {offset}: the broker lost records, or this read model belongs "
-                    "to another log; restore the log, or rebuild the read model (memledger rebuild)"
+                    f"worked on up to {offset}: the broker lost records, or this read model is of "
+                    "another log; restore the log, or rebuild the read model (memledger rebuild)"
                 )
             consumer.seek(place, offset)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Protocol
+from weakref import WeakSet
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -43,3 +45,34 @@ WAITING: Final = Gauge("memledger_turns_waiting", "Turns that this worker holds 
 PARTITIONS: Final = Gauge(
     "memledger_partitions_held", "Partitions that this worker holds, by state", ["state"]
 )
+
+
+class Holder(Protocol):
+    """What holds partitions: one for each worker of the process."""
+
+    @property
+    def waiting(self) -> int:
+        """How many turns are held and not closed."""
+        ...
+
+    @property
+    def ready(self) -> Mapping[int, bool]:
+        """By partition that is held, whether it is caught up with."""
+        ...
+
+
+_HOLDERS: Final[WeakSet[Holder]] = WeakSet()
+
+
+def watch(holder: Holder) -> None:
+    """Let the gauges tell of a worker, too, for as long as it lives."""
+    _HOLDERS.add(holder)
+
+
+def _held(*, ready: bool) -> int:
+    return sum(list(holder.ready.values()).count(ready) for holder in list(_HOLDERS))
+
+
+WAITING.set_function(lambda: sum(holder.waiting for holder in list(_HOLDERS)))
+PARTITIONS.labels("ready").set_function(lambda: _held(ready=True))
+PARTITIONS.labels("catching_up").set_function(lambda: _held(ready=False))

@@ -16,6 +16,7 @@ from processors.embedding import with_embeddings
 from processors.extraction import Proposer, without_injection
 from processors.lease import Lease
 from processors.partition_state import PartitionState
+from processors.ports import KeySource
 from processors.reconcile import decide, lookups
 from schemas import ids
 from schemas.errors import (
@@ -29,7 +30,7 @@ from schemas.errors import (
     RecordInvalid,
     SealBroken,
 )
-from schemas.keyring import Erased, Keyring, SubjectKeys
+from schemas.keyring import Erased, SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
 from schemas.ports import Embedder, Ledger, Vectors
@@ -95,7 +96,7 @@ class Parts:
         clock: the time, aware.
     """
 
-    keyring: Keyring
+    keyring: KeySource
     ledger: Ledger
     log: DecisionLog
     proposer: Proposer

@@ -20,10 +20,9 @@ from processors.assignments import Assignments
 from processors.extraction import Proposer
 from processors.group import LedgerConsumer, LedgerTransport, build_app
 from processors.log_tail import KafkaTail
+from processors.ports import Appends, KeySource
 from processors.takeover import Takeover
 from processors.turn_work import Parts, TurnWork
-from schemas.keyring import Keyring
-from schemas.log.producer import LogProducer
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.ports import Embedder, Extractor, Ledger
 from schemas.settings import Settings
@@ -51,9 +50,9 @@ class WorkerParts:
     """
 
     bootstrap: str
-    keyring: Keyring
+    keyring: KeySource
     ledger: Ledger
-    producer: LogProducer
+    producer: Appends
     extractor: Extractor
     embedder: Embedder
 

@@ -1,0 +1,161 @@
+"""The projection in memory, as far as workers ask it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from schemas.keyring import SubjectKeys
+from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
+from schemas.log.sealed import LogRecord, open_record
+from schemas.memory import Memory
+from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
+from schemas.records import Closing, Outcome
+from schemas.slots import Slot
+from schemas.topics import TURNS, memories_topic
+from tests.support.memory_keyring import MemoryKeyring
+from tests.support.memory_log import MemoryLog
+
+
+@dataclass
+class _Partition:
+    turns_next: int = 0
+    memories_next: int = 0
+    floor: int = 0
+    owner: str | None = None
+    opened: dict[UUID, int] = field(default_factory=dict)
+    closed: dict[UUID, Outcome] = field(default_factory=dict)
+
+
+class MemoryLedger:
+    """Folds a log in memory, when it is told to or at once.
+
+    Attributes:
+        at_once: whether every question is answered as of the end of the log.
+        failure: raised by every question while it is set.
+        nearest: what each context names as the nearest memories.
+        contexts: how often a context was asked for.
+    """
+
+    def __init__(
+        self, log: MemoryLog, keyring: MemoryKeyring, *, generation: str, partitions: int
+    ) -> None:
+        self.at_once = True
+        self.failure: Exception | None = None
+        self.nearest: tuple[Memory, ...] = ()
+        self.contexts = 0
+        self._log = log
+        self._keyring = keyring
+        self._memories = memories_topic(generation)
+        self._partitions = partitions
+        self._states: dict[int, _Partition] = defaultdict(_Partition)
+        self._moved = asyncio.Event()
+
+    async def project(self, partition: int, *, most: int = 1_000_000) -> None:
+        """Apply up to ``most`` turns, then as many outcomes, of a partition."""
+        state = self._states[partition]
+        for record in self._log.records(TURNS, partition, state.turns_next)[:most]:
+            state.turns_next = record.position.offset + 1
+            if record.value is not None:
+                self._open(state, record)
+        for record in self._log.records(self._memories, partition, state.memories_next)[:most]:
+            state.memories_next = record.position.offset + 1
+            await self._close(state, record)
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def owner(self, partition: int) -> str | None:
+        """Return who claimed a partition last."""
+        return self._states[partition].owner
+
+    def outcomes(self, partition: int) -> dict[UUID, Outcome]:
+        """Return the outcome that counts, by turn."""
+        return self._states[partition].closed
+
+    async def claim(self, partition: int, owner: str) -> None:
+        """Make ``owner`` the holder of a partition."""
+        self._check()
+        self._states[partition].owner = owner
+
+    async def progress(self, partition: int) -> PartitionProgress:
+        """Return how far the ledger has come in a partition."""
+        state = await self._asked(partition)
+        return PartitionProgress(
+            open_offsets=frozenset(state.opened.values()),
+            turns_next=state.turns_next,
+            memories_next=state.memories_next,
+            proposals_floor=state.floor,
+        )
+
+    async def wait_applied(self, partition: int, memories_offset: int) -> None:
+        """Return once the outcome at ``memories_offset`` is applied."""
+        while (await self._asked(partition)).memories_next <= memories_offset:
+            await self._moved.wait()
+
+    async def context(
+        self,
+        *,
+        subject: UUID,  # noqa: ARG002 - the port's signature
+        turn_id: UUID,
+        partition: int,
+        vector: Vectors | None,
+        known_max: int,
+    ) -> TurnContext:
+        """Return what is known of a turn."""
+        self.contexts += 1
+        state = await self._asked(partition)
+        closed = state.closed.get(turn_id)
+        return TurnContext(
+            closing=None if closed is None else closed.closing,
+            owner=state.owner,
+            nearest=self.nearest[:known_max] if vector is not None else (),
+        )
+
+    async def related(
+        self,
+        *,
+        subject: UUID,
+        slots: Collection[tuple[Slot, str]],
+        statement_keys: Collection[bytes],
+        memory_ids: Collection[UUID],
+    ) -> tuple[StoredMemory, ...]:
+        """Return nothing: every statement is new."""
+        del subject, slots, statement_keys, memory_ids
+        self._check()
+        return ()
+
+    async def _asked(self, partition: int) -> _Partition:
+        self._check()
+        if self.at_once:
+            await self.project(partition)
+        return self._states[partition]
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def _open(self, state: _Partition, record: LogRecord) -> None:
+        try:
+            turn_id = header_in_place(record, self._partitions).record_id
+        except RecordUnaccountable:
+            turn_id = turn_id_of_unaccountable(record)
+        if turn_id not in state.closed:
+            state.opened.setdefault(turn_id, record.position.offset)
+
+    async def _close(self, state: _Partition, record: LogRecord) -> None:
+        subject = record.header().subject
+        keys = (await self._keyring.keys([subject]))[subject]
+        assert isinstance(keys, SubjectKeys)
+        outcome = open_record(Outcome, record, keys)
+        state.floor = max(state.floor, outcome.proposals_floor)
+        state.opened.pop(outcome.turn_id, None)
+        # The lowest offset of an id wins.
+        state.closed.setdefault(outcome.turn_id, outcome)
+
+
+def closings(ledger: MemoryLedger, partition: int) -> dict[UUID, Closing]:
+    """Return how each turn of a partition closed."""
+    return {turn: outcome.closing for turn, outcome in ledger.outcomes(partition).items()}
