@@ -3,7 +3,7 @@
 The hierarchy::
 
     MemledgerError
-    ├── InvalidInput              what a caller sent cannot be accepted; names the field and the remedy
+    ├── InvalidInput              what a caller sent is refused; names field and remedy
     │   └── InputTooLarge         ... because it is above a documented limit
     ├── ConfigurationError        the process cannot start as configured
     │   └── MigrationError        a database's schema is not the one this version was made for

@@ -65,7 +65,7 @@ def append_key(record_id: UUID) -> bytes:
 
 
 def record_id_of_key(key: bytes | None) -> UUID | None:
-    """Return the record id that a Kafka key carries, or ``None`` where the key is not one of ours."""
+    """Return the record id that a Kafka key carries; ``None`` where it is not one of ours."""
     if key is None or len(key) != KEY_BYTES:
         return None
     return UUID(bytes=key[:16])

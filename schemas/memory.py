@@ -143,9 +143,7 @@ def folded(text: str) -> str:
     ``15`` differ). A text of nothing but punctuation is kept as it is, so that two of them differ.
     """
     normal = unicodedata.normalize("NFKC", text).casefold()
-    kept = [
-        character if _is_kept(normal, index) else " " for index, character in enumerate(normal)
-    ]
+    kept = [character if _is_kept(normal, index) else " " for index, character in enumerate(normal)]
     return " ".join("".join(kept).split()) or normal
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
@@ -80,7 +80,7 @@ class Extraction:
 
     operations: tuple[Operation, ...]
     invalid: tuple[InvalidItem, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @runtime_checkable
@@ -186,7 +186,7 @@ class Ledger(Protocol):
     """
 
     async def claim(self, partition: int, owner: str) -> None:
-        """Make ``owner`` the holder of a partition; the one before finds out by its next context."""
+        """Make ``owner`` the holder of a partition; its next context tells the one before."""
         ...
 
     async def progress(self, partition: int) -> PartitionProgress:

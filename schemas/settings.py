@@ -39,8 +39,8 @@ class Settings(BaseSettings):
         home: directory of the embedded stores, the key directory, logs and state.
         database_url: libpq URL of the read model's database; ``None`` means the embedded one.
         kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
-        keyring_url: libpq URL of the keyring's own database; ``None`` means ``<read model's server>/
-            memledger_keyring``.
+        keyring_url: libpq URL of the keyring's own database; ``None`` means the database
+            ``memledger_keyring`` on the read model's server.
         key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
         partitions: number of partitions of each topic when it is made.
         generation: the generation that is written and served.
