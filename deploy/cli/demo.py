@@ -58,7 +58,7 @@ STORY: Final = (
     Line(
         conversation_id="june",
         occurred_at="2026-06-03T20:15:00+05:30",
-        user_text="Big news: I moved to Pune for a new job.",
+        user_text="Big news! I moved to Pune for a new job.",
         assistant_text="Congratulations! Pune is lovely in the monsoon.",
     ),
 )
