@@ -1,0 +1,162 @@
+"""Asking the extractor: how often, under which deadline, and with which text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from processors.extraction import Proposer
+from schemas.errors import ExtractionFailed, ExtractionRejected
+from schemas.injection import BLOCK_END, BLOCK_START
+from schemas.ports import ExtractionRequest
+from schemas.records import Proposal, Turn
+from tests.support.extractors import NotingExtractor, Step
+from tests.support.log_writer import memory
+from tests.support.turns import NOON, new_keys, sealed_turn
+from tests.support.virtual_time import run_virtual
+
+TIMEOUT_S = 30.0
+
+
+def turn(text: str = "I live in Rome.", assistant_text: str | None = None) -> Turn:
+    keys = new_keys()
+    return sealed_turn(keys, text, partitions=1, assistant_text=assistant_text).turn
+
+
+def proposer(
+    extractor: NotingExtractor, *, attempts_max: int = 3, in_flight_max: int = 10
+) -> Proposer:
+    return Proposer(
+        extractor,
+        generation="g1",
+        in_flight_max=in_flight_max,
+        attempts_max=attempts_max,
+        timeout_s=TIMEOUT_S,
+        clock=lambda: NOON,
+    )
+
+
+def propose(
+    extractor: NotingExtractor,
+    said: Turn,
+    *,
+    attempts_max: int = 3,
+    allowed: Callable[[], None] = lambda: None,
+) -> Proposal:
+    return run_virtual(
+        proposer(extractor, attempts_max=attempts_max).propose(said, (), allowed=allowed)
+    )
+
+
+def failing(times: int, error: Exception) -> Step:
+    left = [times]
+
+    async def step(_: ExtractionRequest) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise error
+
+    return step
+
+
+async def hang(_: ExtractionRequest) -> None:
+    await asyncio.sleep(10 * TIMEOUT_S)
+
+
+def test_an_answer_that_cannot_be_used_is_asked_for_again() -> None:
+    extractor = NotingExtractor(step=failing(2, ExtractionFailed("not JSON")))
+    proposal = propose(extractor, turn())
+    assert len(extractor.requests) == 3
+    assert [operation.content for operation in proposal.operations] == ["I live in Rome."]
+
+
+def test_it_is_asked_a_bounded_number_of_times() -> None:
+    extractor = NotingExtractor(step=failing(9, ExtractionFailed("not JSON")))
+    with pytest.raises(ExtractionFailed, match="not JSON"):
+        propose(extractor, turn())
+    assert len(extractor.requests) == 3
+
+
+def test_what_asking_again_would_not_help_is_given_up_at_once() -> None:
+    extractor = NotingExtractor(step=failing(9, ExtractionRejected("too long")))
+    with pytest.raises(ExtractionRejected):
+        propose(extractor, turn())
+    assert len(extractor.requests) == 1
+
+
+def test_each_call_has_a_deadline() -> None:
+    extractor = NotingExtractor(step=hang)
+    with pytest.raises(ExtractionFailed, match="no answer within 30 s"):
+        propose(extractor, turn(), attempts_max=2)
+    assert len(extractor.requests) == 2
+
+
+def test_our_own_notes_are_cut_out_of_both_texts_before_the_extractor_sees_them() -> None:
+    notes = f"{BLOCK_START}\n- lives in Oslo\n{BLOCK_END}"
+    extractor = NotingExtractor()
+    propose(extractor, turn(f"{notes}\nI live in Rome.", f"Noted.\n{notes}"))
+    (request,) = extractor.requests
+    assert "Oslo" not in request.turn.user_text
+    assert "I live in Rome." in request.turn.user_text
+    assert "Oslo" not in (request.turn.assistant_text or "")
+
+
+def test_leave_is_asked_for_right_before_every_call() -> None:
+    class Lost(Exception):
+        pass
+
+    extractor = NotingExtractor(step=failing(9, ExtractionFailed("not JSON")))
+    seen: list[int] = []
+
+    def allowed() -> None:
+        seen.append(len(extractor.requests))
+        if len(seen) == 3:
+            raise Lost
+
+    with pytest.raises(Lost):
+        propose(extractor, turn(), attempts_max=5, allowed=allowed)
+    assert seen == [0, 1, 2]
+    assert len(extractor.requests) == 2
+
+
+def test_leave_is_asked_for_after_the_wait_for_a_free_slot() -> None:
+    async def run() -> None:
+        extractor = NotingExtractor()
+        extractor.gates["first"] = asyncio.Event()
+        asked: list[str] = []
+        one_at_a_time = proposer(extractor, in_flight_max=1)
+        first = asyncio.create_task(
+            one_at_a_time.propose(turn("first"), (), allowed=lambda: asked.append("first"))
+        )
+        second = asyncio.create_task(
+            one_at_a_time.propose(turn("second"), (), allowed=lambda: asked.append("second"))
+        )
+        await asyncio.sleep(1)
+        assert asked == ["first"]
+        extractor.gates["first"].set()
+        await asyncio.gather(first, second)
+        assert asked == ["first", "second"]
+
+    run_virtual(run())
+
+
+def test_memories_are_shown_under_short_names_nearest_first() -> None:
+    said = turn()
+    known = [memory(said.turn_id, said.turn_id, content=f"fact {number}") for number in range(2)]
+    extractor = NotingExtractor()
+    run_virtual(proposer(extractor).propose(said, known, allowed=lambda: None))
+    (request,) = extractor.requests
+    assert [(shown.reference, shown.memory.content) for shown in request.known] == [
+        ("m1", "fact 0"),
+        ("m2", "fact 1"),
+    ]
+
+
+def test_the_proposal_tells_who_made_it() -> None:
+    said = turn()
+    proposal = propose(NotingExtractor(), said)
+    assert (proposal.turn_id, proposal.generation) == (said.turn_id, "g1")
+    assert (proposal.extractor, proposal.prompt_hash) == ("noting", "noting-1")
+    assert proposal.proposed_at == NOON
