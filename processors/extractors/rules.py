@@ -7,13 +7,12 @@ one that nobody stated.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Final
 
 from processors.extractors import corrections, statements
-from processors.extractors.fingerprint import fingerprint
 from processors.extractors.findings import Mode
+from processors.extractors.fingerprint import fingerprint
 from processors.extractors.proposals import Draft, operations_of
 from processors.extractors.sentences import Clause, clauses
 from processors.extractors.statements import Statement, Subject

@@ -309,7 +309,7 @@ _ASKING: Final = re.compile(
 )
 _SUBJECT: Final = (
     rf"(?:i|i'\w+|im|ive|my|we|we'\w+|he|she|they|it|it's|you|this|that|that's|there|call|please|"
-    rf"remember|forget|note|always|never|from now on|not|said|according|if|unless|any|anything|"
+    rf"remember|forget|note|always|never|from now on|said|according|if|unless|any|anything|"
     rf"got|recommend|suggest|give|help|tell|show|find|explain|{_WH}|{_AUXILIARY})\b"
 )
 _ELIDED: Final = (
