@@ -20,6 +20,8 @@ class Coalescer(Generic[Request, Answer]):
     Args:
         ask: answers several requests, in order.
         queries_max: queries under way at once.
+        shared_failure: what a query raises through no fault of a request. After any other failure
+            the requests are asked one by one, so that one bad one fails alone.
     """
 
     def __init__(
@@ -27,8 +29,10 @@ class Coalescer(Generic[Request, Answer]):
         ask: Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]],
         *,
         queries_max: int,
+        shared_failure: type[Exception],
     ) -> None:
         self._ask = ask
+        self._shared_failure = shared_failure
         self._queries_max = queries_max
         self._pending: list[tuple[Request, asyncio.Future[Answer]]] = []
         self._queries: set[asyncio.Task[None]] = set()
@@ -67,10 +71,19 @@ class Coalescer(Generic[Request, Answer]):
                 future.cancel()
             raise
         except Exception as error:  # noqa: BLE001 - it is raised again where it is waited for
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(error)
+            await self._fail(waiting, error)
             return
         for (_, future), answer in zip(waiting, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
+
+    async def _fail(
+        self, waiting: Sequence[tuple[Request, asyncio.Future[Answer]]], error: Exception
+    ) -> None:
+        if len(waiting) > 1 and not isinstance(error, self._shared_failure):
+            for one in waiting:
+                await self._answer([one])
+            return
+        for _, future in waiting:
+            if not future.done():
+                future.set_exception(error)

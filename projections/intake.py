@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -21,6 +22,7 @@ from schemas.log.sealed import LogPosition
 from schemas.topics import RECORD_BYTES_MAX
 
 _LOG: Final = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
 
 _WAIT_S: Final = 0.2
 """How long a poll waits for a first record: what stopping may wait for."""
@@ -54,6 +56,9 @@ class Intake:
         gather_s: float,
         session_timeout_s: float,
     ) -> None:
+        # One thread makes every call that blocks, so that leaving the group, when whoever polls was
+        # cancelled, waits for the poll that is still under way.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="projector-intake")
         self._batch_max = batch_max
         self._gather_s = gather_s
         self._topics = tuple(topics)
@@ -112,7 +117,7 @@ class Intake:
         Raises:
             LogUnavailable: the broker cannot be reached, or refused.
         """
-        return await asyncio.to_thread(self._poll)
+        return await self._in_thread(self._poll)
 
     async def place(self, offsets: Mapping[TopicPartitionPair, int]) -> None:
         """Read on at these offsets, and nowhere else.
@@ -139,7 +144,7 @@ class Intake:
         def ask() -> dict[TopicPartitionPair, int]:
             return {(topic, partition): self._end(topic, partition) for topic, partition in places}
 
-        return await asyncio.to_thread(ask)
+        return await self._in_thread(ask)
 
     def known_end(self, place: TopicPartitionPair) -> int | None:
         """Return the offset after the last record, as the last fetch found it; ``None`` before."""
@@ -151,7 +156,11 @@ class Intake:
 
     async def close(self) -> None:
         """Leave the group."""
-        await asyncio.to_thread(self._consumer.close)
+        await self._in_thread(self._consumer.close)
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     def _end(self, topic: str, partition: int) -> int:
         return bounds(self._consumer, topic, partition)[1]

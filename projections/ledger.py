@@ -13,7 +13,7 @@ import psycopg
 from psycopg import AsyncConnection, Notify
 
 from projections.coalescing import Coalescer
-from projections.read_model import ReadModel, name_subjects
+from projections.read_model import ReadModel, subjects_text
 from projections.vectors import HalfVectors, Halves, halves_of
 from projections.waiters import Waiters
 from schemas import ids
@@ -61,17 +61,32 @@ class _Asked:
     known_max: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Named:
+    subject: UUID
+    slots: tuple[tuple[Slot, str], ...]
+    statement_keys: tuple[bytes, ...]
+    memory_ids: tuple[UUID, ...]
+
+
 class PostgresLedger:
     """The ledger over a read model. Made by :meth:`open`.
 
-    Memories come without their vectors, which no decision needs and which weigh most of a row.
+    Workers ask for hundreds of turns at a time, so what is asked while a query is under way goes
+    into the next one. Memories come without their vectors, which no decision needs and which weigh
+    most of a row.
     """
 
     def __init__(self, read_model: ReadModel) -> None:
         self._read_model = read_model
         self._memories_topic: Final = memories_topic(read_model.generation)
         self._waiters = Waiters()
-        self._contexts = Coalescer(self._ask_contexts, queries_max=_QUERIES_MAX)
+        self._contexts = Coalescer(
+            self._ask_contexts, queries_max=_QUERIES_MAX, shared_failure=ReadModelUnavailable
+        )
+        self._related = Coalescer(
+            self._ask_related, queries_max=_QUERIES_MAX, shared_failure=ReadModelUnavailable
+        )
         self._listening: asyncio.Task[None] | None = None
         self._rereading: asyncio.Task[None] | None = None
 
@@ -90,6 +105,7 @@ class PostgresLedger:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._contexts.close()
+        await self._related.close()
 
     async def claim(self, partition: int, owner: str) -> None:
         """Make ``owner`` the holder of a partition; the one before finds out by its next context.
@@ -181,27 +197,13 @@ class PostgresLedger:
         Raises:
             ReadModelUnavailable: Postgres cannot be reached.
         """
-        if not (slots or statement_keys or memory_ids):
-            return ()
-        asked = {
-            "subject": subject,
-            "slots": [slot.value for slot, _ in slots],
-            "abouts": [about for _, about in slots],
-            "statement_keys": list(statement_keys),
-            "memory_ids": list(memory_ids),
-        }
-        async with self._read_model.connection() as connection, connection.pipeline():
-            async with connection.transaction():
-                await name_subjects(connection, [subject])
-                found = await connection.execute(_QUERIES["select_related"], asked, binary=True)
-            rows = await found.fetchall()
-        return tuple(
-            StoredMemory(
-                memory=_memory(columns),
-                retracted=retracted_at is not None,
-                confirmed_at=(last_confirmed_at,),
+        return await self._related(
+            _Named(
+                subject=subject,
+                slots=tuple(slots),
+                statement_keys=tuple(statement_keys),
+                memory_ids=tuple(memory_ids),
             )
-            for *columns, last_confirmed_at, retracted_at in rows
         )
 
     def _halves(self, vector: Vectors) -> Halves:
@@ -230,7 +232,7 @@ class PostgresLedger:
         nearest: list[list[Memory]] = [[] for _ in asked]
         async with self._read_model.connection() as connection, connection.pipeline():
             async with connection.transaction():
-                await name_subjects(connection, {one.subject for one in asked})
+                await self._enter(connection, {one.subject for one in asked})
                 states = await connection.execute(
                     _QUERIES["select_turn_states"], turns, binary=True
                 )
@@ -249,6 +251,37 @@ class PostgresLedger:
             )
             for (closing, owner), memories in zip(rows, nearest, strict=True)
         ]
+
+    async def _ask_related(self, asked: Sequence[_Named]) -> list[tuple[StoredMemory, ...]]:
+        slots = [(at, one.subject, slot) for at, one in enumerate(asked) for slot in one.slots]
+        keys = [
+            (at, one.subject, key) for at, one in enumerate(asked) for key in one.statement_keys
+        ]
+        memories = [(at, one.subject, it) for at, one in enumerate(asked) for it in one.memory_ids]
+        named = {
+            "slot_places": [at for at, _, _ in slots],
+            "slot_subjects": [subject for _, subject, _ in slots],
+            "slots": [slot.value for _, _, (slot, _) in slots],
+            "abouts": [about for _, _, (_, about) in slots],
+            "key_places": [at for at, _, _ in keys],
+            "key_subjects": [subject for _, subject, _ in keys],
+            "keys": [key for _, _, key in keys],
+            "memory_places": [at for at, _, _ in memories],
+            "memory_subjects": [subject for _, subject, _ in memories],
+            "memories": [memory_id for _, _, memory_id in memories],
+        }
+        related: list[list[StoredMemory]] = [[] for _ in asked]
+        async with self._read_model.connection() as connection, connection.pipeline():
+            async with connection.transaction():
+                await self._enter(connection, {one.subject for one in asked})
+                found = await connection.execute(_QUERIES["select_related"], named, binary=True)
+            for place, *columns, retracted_at in await found.fetchall():
+                stored = StoredMemory(memory=_memory(columns), retracted=retracted_at is not None)
+                related[place].append(stored)
+        return [tuple(stored) for stored in related]
+
+    async def _enter(self, connection: Connection, subjects: Collection[UUID]) -> None:
+        await connection.execute(_QUERIES["enter"], {"subjects": subjects_text(subjects)})
 
     async def _listen(self) -> None:
         """Hear of committed batches, on a connection of its own, again and again."""

@@ -37,6 +37,13 @@ SELECT partition, next_offset FROM positions WHERE topic = %(memories_topic)s;
 -- Hear of every batch that the projector commits.
 LISTEN memledger_applied;
 
+-- name: enter
+-- Let this transaction see the rows of these subjects, which come as an array's text, and plan its
+-- statements for the tables as large as they are now: a new read model grows by the minute.
+SELECT
+    set_config('memledger.subjects', %(subjects)s, true),
+    set_config('plan_cache_mode', 'force_custom_plan', true);
+
 -- name: select_turn_states
 -- For each turn that is asked about: how it closed, and who holds its partition.
 SELECT
@@ -73,27 +80,33 @@ CROSS JOIN LATERAL (
 ORDER BY asked.place, nearest.distance, nearest.memory_id;
 
 -- name: select_related
--- Return every version of the lineages that hold one of the slots, statements or versions named.
+-- For each question: every version of the lineages that hold one of the slots, statements or
+-- versions that it names. A row of a list says to which question, of which subject, it belongs.
 WITH lineages AS (
-    SELECT memories.lineage_id
-    FROM memories JOIN unnest(%(slots)b::text[], %(abouts)b::text[]) AS named (slot, about)
-        ON memories.slot = named.slot AND memories.about = named.about
-    WHERE memories.subject = %(subject)s
+    SELECT named.place, memories.subject, memories.lineage_id
+    FROM unnest(
+        %(slot_places)b::integer[], %(slot_subjects)b::uuid[], %(slots)b::text[], %(abouts)b::text[]
+    ) AS named (place, subject, slot, about)
+    JOIN memories ON memories.subject = named.subject
+        AND memories.slot = named.slot AND memories.about = named.about
     UNION
-    SELECT memories.lineage_id
-    FROM memories
-    WHERE memories.subject = %(subject)s
-        AND memories.statement_key = ANY (%(statement_keys)b::bytea[])
+    SELECT named.place, memories.subject, memories.lineage_id
+    FROM unnest(%(key_places)b::integer[], %(key_subjects)b::uuid[], %(keys)b::bytea[])
+        AS named (place, subject, statement_key)
+    JOIN memories ON memories.subject = named.subject
+        AND memories.statement_key = named.statement_key
     UNION
-    SELECT memories.lineage_id
-    FROM memories
-    WHERE memories.subject = %(subject)s AND memories.memory_id = ANY (%(memory_ids)b::uuid[])
+    SELECT named.place, memories.subject, memories.lineage_id
+    FROM unnest(%(memory_places)b::integer[], %(memory_subjects)b::uuid[], %(memories)b::uuid[])
+        AS named (place, subject, memory_id)
+    JOIN memories ON memories.subject = named.subject AND memories.memory_id = named.memory_id
 )
 SELECT
-    memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
-    memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.conversation_id, memories.quote, memories.valid_from, memories.valid_to,
-    memories.recorded_at, memories.expires_at, memories.last_confirmed_at, memories.retracted_at
-FROM memories JOIN lineages ON lineages.lineage_id = memories.lineage_id
-WHERE memories.subject = %(subject)s
-ORDER BY memories.lineage_id, memories.valid_from, memories.memory_id;
+    lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
+    memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
+    memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
+    memories.valid_to, memories.recorded_at, memories.expires_at, memories.retracted_at
+FROM lineages
+JOIN memories ON memories.subject = lineages.subject
+    AND memories.lineage_id = lineages.lineage_id
+ORDER BY lineages.place, memories.lineage_id, memories.valid_from, memories.memory_id;

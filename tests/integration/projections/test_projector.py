@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import TupleRow
 
 from projections.apply import PositionMoved
+from projections.fence import FENCE_LOCK_CLASS
 from schemas import ids
 from schemas.events import MemoryAdded, MemoryConfirmed, MemorySuperseded
 from schemas.keyring import Keyring
@@ -326,6 +327,39 @@ def test_the_system_can_close_an_erased_subjects_turn(
             assert await projection.rows("SELECT * FROM open_turns") == []
             assert await projection.rows("SELECT count(*) FROM turns") == [(1,)]
             assert (await projection.compare()).equal
+
+    asyncio.run(scenario())
+
+
+def test_keys_that_are_destroyed_inside_the_fence_are_not_used_by_a_batch_that_waits_for_it(
+    stores: TestStores,
+) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer = await projection.writer()
+            await writer.stored()
+            records = await _records(stores, writer.partition)
+            lock = [FENCE_LOCK_CLASS, writer.partition]
+            async with await psycopg.AsyncConnection.connect(
+                stores.database_url, autocommit=True
+            ) as eraser:
+
+                async def is_waited_for() -> bool:
+                    cursor = await eraser.execute(
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "
+                        "AND NOT granted AND classid = %s AND objid = %s",
+                        lock,
+                    )
+                    return await cursor.fetchone() == (1,)
+
+                async with eraser.transaction():
+                    await eraser.execute("SELECT pg_advisory_xact_lock(%s, %s)", lock)
+                    applying = asyncio.create_task(projection.apply(records))
+                    await eventually(is_waited_for, what="the batch to wait for the fence")
+                    await projection.keyring.destroy(writer.subject)
+            await applying
+
+            assert await projection.rows("SELECT * FROM memories") == []
 
     asyncio.run(scenario())
 

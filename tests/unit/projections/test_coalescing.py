@@ -1,0 +1,112 @@
+"""Answering many requests with one query."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from projections.coalescing import REQUESTS_MAX, Coalescer
+
+
+class _Unreachable(Exception):
+    pass
+
+
+class _Store:
+    """Doubles numbers; refuses negative ones, and counts its queries."""
+
+    def __init__(self) -> None:
+        self.queries: list[list[int]] = []
+        self.reachable = True
+
+    async def ask(self, requests: Sequence[int]) -> list[int]:
+        self.queries.append(list(requests))
+        await asyncio.sleep(0)
+        if not self.reachable:
+            raise _Unreachable
+        if any(request < 0 for request in requests):
+            raise ValueError("negative")
+        return [2 * request for request in requests]
+
+    def coalescer(self) -> Coalescer[int, int]:
+        return Coalescer(self.ask, queries_max=1, shared_failure=_Unreachable)
+
+
+def test_what_comes_during_a_query_goes_into_the_next_one() -> None:
+    async def scenario() -> None:
+        store = _Store()
+        coalescer = store.coalescer()
+        numbers = range(2 * REQUESTS_MAX + 1)
+
+        answers = await asyncio.gather(*map(coalescer, numbers))
+
+        assert answers == [2 * number for number in numbers]
+        assert len(store.queries) == 3
+        assert max(map(len, store.queries)) == REQUESTS_MAX
+
+    asyncio.run(scenario())
+
+
+def test_a_bad_request_fails_alone() -> None:
+    async def scenario() -> None:
+        coalescer = _Store().coalescer()
+
+        good, bad, other = await asyncio.gather(*map(coalescer, [1, -1, 3]), return_exceptions=True)
+
+        assert (good, other) == (2, 6)
+        assert isinstance(bad, ValueError)
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_cannot_be_reached_is_told_to_all_after_one_query() -> None:
+    async def scenario() -> None:
+        store = _Store()
+        store.reachable = False
+        coalescer = store.coalescer()
+
+        answers = await asyncio.gather(*map(coalescer, range(5)), return_exceptions=True)
+
+        assert [type(answer) for answer in answers] == [_Unreachable] * 5
+        assert len(store.queries) == 1
+        store.reachable = True
+        assert await coalescer(4) == 8
+
+    asyncio.run(scenario())
+
+
+def test_one_who_gave_up_costs_the_others_nothing() -> None:
+    async def scenario() -> None:
+        coalescer = _Store().coalescer()
+        first, second = (asyncio.create_task(coalescer(number)) for number in (1, 2))
+        await asyncio.sleep(0)
+        first.cancel()
+
+        assert await second == 4
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(scenario())
+
+
+def test_those_who_wait_when_it_is_closed_are_cancelled() -> None:
+    async def scenario() -> None:
+        never = asyncio.Event()
+
+        async def ask(requests: Sequence[int]) -> list[int]:
+            await never.wait()
+            return list(requests)
+
+        coalescer = Coalescer(ask, queries_max=1, shared_failure=_Unreachable)
+        waiting = [asyncio.create_task(coalescer(number)) for number in range(REQUESTS_MAX + 1)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+        await coalescer.close()
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+
+        assert all(isinstance(answer, asyncio.CancelledError) for answer in answers)
+
+    asyncio.run(scenario())
