@@ -55,7 +55,7 @@ class Window(Generic[Context]):
     ending: bool = False
     cells: deque[_Cell] = field(default_factory=deque)
     lanes: dict[LaneKey, deque[_Cell]] = field(default_factory=dict)
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    tasks: dict[LaneKey, asyncio.Task[None]] = field(default_factory=dict)
 
     def advance(self) -> bool:
         """Move the head over done cells and tell whether it moved.
@@ -144,9 +144,7 @@ class Lanes(Generic[Context]):
             lane.append(cell)
             return
         window.lanes[key] = deque((cell,))
-        task = asyncio.create_task(self._drain(window, key))
-        window.tasks.add(task)
-        task.add_done_callback(window.tasks.discard)
+        window.tasks[key] = asyncio.create_task(self._drain(window, key))
 
     async def close(self, *, grace_s: float) -> None:
         """End the assignment: let lanes finish their record for ``grace_s`` seconds, then cancel.
@@ -156,7 +154,7 @@ class Lanes(Generic[Context]):
         windows, self._windows = self._windows, {}
         for window in windows.values():
             window.ending = True
-        tasks = [task for window in windows.values() for task in window.tasks]
+        tasks = [task for window in windows.values() for task in window.tasks.values()]
         if tasks and grace_s > 0:
             await asyncio.wait(tasks, timeout=grace_s)
         for task in tasks:
@@ -182,6 +180,7 @@ class Lanes(Generic[Context]):
             self._make_room(window)
         # Nothing is awaited between the check above and here, so no record can slip in between.
         del window.lanes[key]
+        del window.tasks[key]
 
     def _make_room(self, window: Window[Context]) -> None:
         # After the end the partition may be another's, or held back under the next assignment.

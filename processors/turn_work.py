@@ -52,6 +52,10 @@ class OwnershipLost(Exception):
     """Another worker may hold the partition: nothing more is done until that is known."""
 
 
+class _Answered(Exception):
+    """Another worker's proposal for the turn was found while this one was about to ask."""
+
+
 class Regains(Protocol):
     """Claims a partition again after its ownership was lost."""
 
@@ -150,6 +154,8 @@ class TurnWork:
             except OwnershipLost:
                 metrics.RETRIES.labels("OwnershipLost").inc()
                 await self._parts.takeover.regain(state, lost=claim)
+            except _Answered:
+                continue
             except Exception as error:
                 unexpected += 1
                 logger.exception("unexpected at %s, attempt %d", record.position, unexpected)
@@ -223,7 +229,14 @@ class TurnWork:
             return open_record(Proposal, standing, opened.keys), standing.position.offset
         if paid is not None:
             return paid
-        proposal = await parts.proposer.propose(turn, context.nearest, allowed=self._still_ours)
+
+        def allowed() -> None:
+            if proposal_id in state.standing:
+                raise _Answered
+            if parts.lease.remaining_s() <= 0:
+                raise OwnershipLost
+
+        proposal = await parts.proposer.propose(turn, context.nearest, allowed=allowed)
         offset = await self._append_proposal(opened, state, proposal)
         state.appended(proposal_id, proposal, offset)
         return proposal, offset
@@ -362,10 +375,6 @@ class TurnWork:
             except Punctured:
                 logger.info("%s was forgotten meanwhile", record.position)
         return await self._close_erased(record, state, header.record_id)
-
-    def _still_ours(self) -> None:
-        if self._parts.lease.remaining_s() <= 0:
-            raise OwnershipLost
 
     def _proposal_id(self, turn_id: UUID) -> UUID:
         return ids.proposal_id(self._parts.generation, turn_id)

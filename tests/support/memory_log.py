@@ -73,27 +73,37 @@ async def acknowledged(_: str) -> Delivery:
     return Delivery.ACKNOWLEDGED
 
 
+async def at_once() -> None:
+    """Acknowledge at once."""
+
+
 class MemoryProducer:
     """Appends to a log in memory, as reliably as the test wants.
 
     Attributes:
         deliver: decides on each append.
-        bytes_max: the largest value that is taken.
+        acknowledge: passes between a record's standing and its acknowledgement.
+        too_large: topics whose next append is refused as too large, once for each mention.
     """
 
     def __init__(self, log: MemoryLog, deliver: Deliver = acknowledged) -> None:
         self.deliver = deliver
-        self.bytes_max = RECORD_BYTES_MAX
+        self.acknowledge: Callable[[], Awaitable[None]] = at_once
+        self.too_large: list[str] = []
         self._log = log
 
     async def append(self, topic: str, partition: int, record: SealedRecord) -> int:
         """Append one record and return its offset."""
-        if len(record.value) > self.bytes_max:
+        refused = topic in self.too_large
+        if refused:
+            self.too_large.remove(topic)
+        if refused or len(record.value) > RECORD_BYTES_MAX:
             raise InputTooLarge(field="record", problem="too large", remedy="send less")
         delivery = await self.deliver(topic)
         if delivery is Delivery.LOST:
             raise LogUnavailable("the broker did not acknowledge")
         offset = self._log.append(topic, partition, record)
+        await self.acknowledge()
         if delivery is Delivery.UNACKNOWLEDGED:
             raise LogUnavailable("the broker did not acknowledge")
         return offset

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from random import Random, SystemRandom
 from uuid import UUID, uuid4
 
 from schemas.keyring import SubjectKeys
@@ -31,16 +31,19 @@ class SealedTurn:
     record: SealedRecord
 
 
-def new_keys(*, partition: int | None = None, partitions: int = 1) -> SubjectKeys:
+def new_keys(
+    *, partition: int | None = None, partitions: int = 1, chance: Random | None = None
+) -> SubjectKeys:
     """Return the keys of a new subject, in a partition of one's choice."""
+    chance = chance or SystemRandom()
     while True:
-        subject = uuid4()
+        subject = UUID(bytes=chance.randbytes(16), version=4)
         if partition is None or partition_for(subject, partitions) == partition:
             return SubjectKeys(
                 subject=subject,
                 tenant="test",
-                id_secret=os.urandom(32),
-                seeds=SeedSet.root(os.urandom(16)),
+                id_secret=chance.randbytes(32),
+                seeds=SeedSet.root(chance.randbytes(16)),
             )
 
 

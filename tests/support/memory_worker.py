@@ -1,0 +1,133 @@
+"""A worker without Faust: the real processing over fakes of everything it talks to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+
+from processors.appending import DecisionLog
+from processors.extraction import Proposer
+from processors.log_tail import LogTail
+from processors.takeover import Takeover
+from processors.turn_work import Parts, TurnWork
+from schemas.keyring import SubjectKeys
+from schemas.log.sealed import LogRecord
+from schemas.ports import Embedder, Extractor
+from schemas.topics import TURNS
+from tests.support.memory_keyring import MemoryKeyring
+from tests.support.memory_ledger import MemoryLedger
+from tests.support.memory_log import MemoryLog, MemoryProducer, MemoryTail
+from tests.support.turns import NOON, SealedTurn, new_keys, sealed_turn
+
+GENERATION = "g1"
+
+
+@dataclass
+class MemoryLease:
+    """A lease that a test takes away and gives back.
+
+    Attributes:
+        left_s: what is left of it.
+        heartbeat: set while heartbeats are accepted.
+        asked: how often somebody waited for it to be renewed.
+    """
+
+    left_s: float = 10.0
+    heartbeat: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.heartbeat.set()
+
+    def remaining_s(self) -> float:
+        """Return the seconds that are left."""
+        return self.left_s
+
+    async def renewed(self) -> None:
+        """Return once heartbeats are accepted again."""
+        self.asked += 1
+        await self.heartbeat.wait()
+        self.left_s = 10.0
+
+
+class MemorySite:
+    """A log with its keyring and its projection, in memory.
+
+    Attributes:
+        partitions: how many partitions each topic has.
+        log, keyring, ledger, tail: as their names say.
+    """
+
+    def __init__(self, *, partitions: int = 1) -> None:
+        self.partitions = partitions
+        self.log = MemoryLog()
+        self.keyring = MemoryKeyring()
+        self.ledger = MemoryLedger(
+            self.log, self.keyring, generation=GENERATION, partitions=partitions
+        )
+        self.tail = MemoryTail(self.log, GENERATION)
+
+    def subject(self, partition: int = 0, *, chance: Random | None = None) -> SubjectKeys:
+        """Return the keys of a new subject in a partition."""
+        keys = new_keys(partition=partition, partitions=self.partitions, chance=chance)
+        return self.keyring.put(keys)
+
+    def say(self, keys: SubjectKeys, text: str) -> LogRecord:
+        """Append a turn and return it as it is read."""
+        return self.append(sealed_turn(keys, text, partitions=self.partitions))
+
+    def append(self, sealed: SealedTurn) -> LogRecord:
+        """Append a sealed turn and return it as it is read."""
+        offset = self.log.append(TURNS, sealed.partition, sealed.record)
+        return self.log.records(TURNS, sealed.partition, offset)[0]
+
+
+class MemoryWorker:
+    """What one worker process holds.
+
+    Attributes:
+        owner: its name.
+        lease, producer: its own.
+        takeover, work: the real ones.
+    """
+
+    def __init__(
+        self,
+        site: MemorySite,
+        extractor: Extractor,
+        embedder: Embedder,
+        *,
+        owner: str = "worker",
+        in_flight_max: int = 100,
+        tail: LogTail | None = None,
+    ) -> None:
+        self.owner = owner
+        self.lease = MemoryLease()
+        self.producer = MemoryProducer(site.log)
+        self.takeover = Takeover(site.ledger, tail or site.tail, self.lease, owner=owner)
+        self.work = TurnWork(
+            Parts(
+                keyring=site.keyring,
+                ledger=site.ledger,
+                log=DecisionLog(
+                    self.producer, site.keyring, generation=GENERATION, clock=lambda: NOON
+                ),
+                proposer=Proposer(
+                    extractor,
+                    generation=GENERATION,
+                    in_flight_max=in_flight_max,
+                    attempts_max=3,
+                    timeout_s=30.0,
+                    clock=lambda: NOON,
+                ),
+                embedder=embedder,
+                lease=self.lease,
+                takeover=self.takeover,
+                owner=owner,
+                generation=GENERATION,
+                partitions=site.partitions,
+                embed_attempts_max=2,
+                clock=lambda: NOON,
+            )
+        )
