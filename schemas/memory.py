@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -139,20 +140,65 @@ def statement_key(kind: MemoryKind, about: str, content: str, valid_from: dateti
 def folded(text: str) -> str:
     """Return ``text`` without case, spacing and punctuation, for comparing statements.
 
-    Symbols stay (``C`` and ``C++`` differ), and so do signs and points between digits (``1.5`` and
-    ``15`` differ). A text of nothing but punctuation is kept as it is, so that two of them differ.
+    What changes the meaning stays: symbols (``C`` and ``C++`` differ), the marks of a name or an
+    amount (``C#``, ``.NET``, ``5%``, ``snake_case``, ``@ann``), signs and points between digits
+    (``1.5`` and ``15`` differ), and an address as a whole (``a.b@c.org``, ``https://c.org/a-b``). A
+    text of nothing but punctuation is kept as it is, so that two of them differ.
     """
     normal = unicodedata.normalize("NFKC", text).casefold()
-    kept = [character if _is_kept(normal, index) else " " for index, character in enumerate(normal)]
-    return " ".join("".join(kept).split()) or normal
+    if not normal.isascii():
+        # Folding case may take a composed letter apart.
+        normal = unicodedata.normalize("NFKC", normal)
+    return " ".join(" ".join(map(_folded_word, _words(normal))).split()) or normal
 
 
-def _is_kept(text: str, index: int) -> bool:
-    category = unicodedata.category(text[index])
-    if not category.startswith(("P", "Z", "C")):
-        return True
-    between_digits = (
-        0 < index < len(text) - 1 and text[index - 1].isdigit() and text[index + 1].isdigit()
+_INVISIBLE: Final = ("Z", "Cc", "Cf", "Cs")
+"""Categories that part words. What this Python does not know yet (Cn) may be tomorrow's letter."""
+
+_ADDRESS: Final = re.compile(r"[^\W_](@|://)[^\W_]")
+
+
+def _words(text: str) -> list[str]:
+    if text.isprintable():
+        return text.split()
+    return "".join(
+        " " if unicodedata.category(character).startswith(_INVISIBLE) else character
+        for character in text
+    ).split()
+
+
+def _folded_word(word: str) -> str:
+    if word.isalnum():
+        return word
+    if _ADDRESS.search(word) is not None:
+        return _without_ends(word)
+    return "".join(
+        character if _is_kept(word, index) else " " for index, character in enumerate(word)
     )
-    before_digit = text[index] == "-" and index + 1 < len(text) and text[index + 1].isdigit()
-    return (between_digits or before_digit) and category.startswith("P")
+
+
+def _without_ends(word: str) -> str:
+    """Return a word without the punctuation around it."""
+    kept = [place for place, character in enumerate(word) if not _is_punctuation(character)]
+    return word[kept[0] : kept[-1] + 1]
+
+
+def _is_kept(word: str, index: int) -> bool:
+    character = word[index]
+    if not _is_punctuation(character):
+        return True
+    before, after = word[index - 1 : index], word[index + 1 : index + 2]
+    match character:
+        case "#" | "%" | "@":
+            return before.isalnum() or after.isalnum()
+        case "_":
+            return before.isalnum() and after.isalnum()
+        case ".":
+            return (before.isdigit() and after.isdigit()) or (not before and after.isalpha())
+        case "-":
+            return after.isdigit()
+    return before.isdigit() and after.isdigit()
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
