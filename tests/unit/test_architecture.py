@@ -211,7 +211,7 @@ def test_nothing_tracked_names_a_machine_or_a_registry() -> None:
         "https://" + "pypi" + ".org/simple",
         "https://files.pythonhosted" + ".org/a.whl",
         "image: ghcr" + ".io/a/b",
-        "https://repo1.maven" + ".org/maven2",
+        "https://repo1" + ".maven.org/maven2",
         "pip install --index" + "-url x",
     ],
 )
