@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from projections.ledger import PostgresLedger
+from projections.ledger import _REREAD_S, PostgresLedger
 from schemas.events import MemoryAdded, MemoryRetracted, MemorySuperseded
 from schemas.memory import Memory, statement_key
 from schemas.ports import Ledger, Vectors
@@ -20,6 +20,8 @@ from schemas.slots import Slot
 from tests.conftest import TestStores
 from tests.support.log_writer import DIMENSION, NOON, LogWriter, at, embedding
 from tests.support.projection import Projection, opened
+
+_TURNS_IN_A_ROW = 20
 
 
 @asynccontextmanager
@@ -78,6 +80,26 @@ def test_waiting_ends_when_the_outcome_is_applied_and_not_before(stores: TestSto
                 await asyncio.wait_for(waiting, 30)
                 assert (await ledger.progress(writer.partition)).memories_next > offset
                 await ledger.wait_applied(writer.partition, offset)
+
+    asyncio.run(scenario())
+
+
+def test_waiting_ends_at_once_and_not_when_the_positions_are_next_read(
+    stores: TestStores,
+) -> None:
+    async def scenario() -> None:
+        async with (
+            opened(stores) as projection,
+            projection.projecting(),
+            _ledger(projection) as ledger,
+        ):
+            writer = await projection.writer()
+            _, _, offset = await writer.stored()
+            await ledger.wait_applied(writer.partition, offset)
+            async with asyncio.timeout(_TURNS_IN_A_ROW * _REREAD_S / 2):
+                for _ in range(_TURNS_IN_A_ROW):
+                    _, _, offset = await writer.stored()
+                    await ledger.wait_applied(writer.partition, offset)
 
     asyncio.run(scenario())
 
