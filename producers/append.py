@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from producers import metrics
 from producers.ports import SubjectDirectory, TurnLog
 from producers.turns_input import TURNS_MAX, TurnInput
 from schemas.errors import InputTooLarge, InvalidInput, KeyringUnavailable, LogUnavailable
@@ -166,7 +167,11 @@ class TurnAppender:
             await _acknowledged(pending, batch.results)
             waiting = await self._erased_meanwhile(pending, batch.results)
             if not waiting:
-                return [_answer(batch, index, original) for index, original in enumerate(originals)]
+                answers = [
+                    _answer(batch, index, original) for index, original in enumerate(originals)
+                ]
+                _count(answers, origin)
+                return answers
         raise KeyringUnavailable(
             f"the users of {len(waiting)} turns were erased {ROUNDS_MAX} times while their turns "
             "were appended: send them again once the erasures are through"
@@ -279,6 +284,13 @@ async def _acknowledged(pending: Sequence[_Pending], results: dict[int, AppendRe
             results[turn.index] = Refused(error=error)
         else:
             raise error
+
+
+def _count(answers: Sequence[AppendResult], origin: Origin) -> None:
+    refused = [answer.error for answer in answers if isinstance(answer, Refused)]
+    metrics.TURNS_ACCEPTED.labels(origin.value).inc(len(answers) - len(refused))
+    for error in refused:
+        metrics.TURNS_REFUSED.labels(origin.value, type(error).__name__).inc()
 
 
 def _originals(inputs: Sequence[TurnInput]) -> list[int]:

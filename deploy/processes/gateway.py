@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from importlib.metadata import version
-from uuid import UUID
+from typing import Final
+from uuid import UUID, uuid4
 
 from fastapi import FastAPI, Request
 
-from deploy.addresses import resolve
+from deploy.addresses import Addresses, resolve
 from deploy.processes.health import Health, health_routes
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import keyring_of, producer_of, read_model_of
@@ -20,13 +21,18 @@ from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.routes import query_router
+from schemas.errors import MemledgerError
 from schemas.http import bearer_token, install_problem_handlers
 from schemas.keyring import Keyring
+from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
 from schemas.settings import Settings
+from schemas.topics import TURNS
 
 logger = logging.getLogger(__name__)
+
+_READY_TIMEOUT_S: Final = 5.0
 
 
 async def main(settings: Settings, stop: asyncio.Event) -> None:
@@ -41,7 +47,12 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         producer_of(addresses, name="gateway") as producer,
     ):
         app = make_app(
-            settings, keyring=keyring, read_model=read_model, producer=producer, embedder=embedder
+            settings,
+            addresses,
+            keyring=keyring,
+            read_model=read_model,
+            producer=producer,
+            embedder=embedder,
         )
         async with serving(app, host=settings.gateway_host, port=settings.gateway_port) as port:
             logger.info("listening on http://%s:%d", settings.gateway_host, port)
@@ -50,6 +61,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
 
 def make_app(
     settings: Settings,
+    addresses: Addresses,
     *,
     keyring: Keyring,
     read_model: ReadModel,
@@ -91,8 +103,33 @@ def make_app(
             find_subject=find_subject,
         )
     )
-    app.routes.extend(health_routes(Health(problem=lambda: None, not_ready=lambda: None)))
+
+    async def not_ready() -> str | None:
+        return await _unreachable(keyring, read_model, bootstrap=addresses.kafka_bootstrap)
+
+    app.routes.extend(health_routes(Health(problem=lambda: None, not_ready=not_ready)))
     return app
+
+
+async def _unreachable(keyring: Keyring, read_model: ReadModel, *, bootstrap: str) -> str | None:
+    """Return which store a request would fail for, or ``None``."""
+    try:
+        async with asyncio.timeout(_READY_TIMEOUT_S):
+            await keyring.erased_among([uuid4()])
+            async with read_model.connection() as connection:
+                await connection.execute("")
+            if (
+                await asyncio.to_thread(
+                    partition_count, bootstrap, TURNS, timeout_s=_READY_TIMEOUT_S
+                )
+                is None
+            ):
+                return f"the topic {TURNS} does not exist"
+    except MemledgerError as error:
+        return str(error)
+    except TimeoutError:
+        return f"a store did not answer within {_READY_TIMEOUT_S:g} s"
+    return None
 
 
 if __name__ == "__main__":

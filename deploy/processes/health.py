@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,7 +25,7 @@ class Health:
     """
 
     problem: Callable[[], str | None]
-    not_ready: Callable[[], str | None]
+    not_ready: Callable[[], Awaitable[str | None]]
 
 
 def health_routes(health: Health) -> list[Route]:
@@ -35,7 +35,7 @@ def health_routes(health: Health) -> list[Route]:
         return _answer(health.problem())
 
     async def readyz(_: Request) -> Response:
-        return _answer(health.problem() or health.not_ready())
+        return _answer(health.problem() or await health.not_ready())
 
     async def metrics(_: Request) -> Response:
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

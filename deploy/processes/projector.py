@@ -39,7 +39,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             await projector.run(stop)
 
 
-def _not_ready(projector: Projector) -> str | None:
+async def _not_ready(projector: Projector) -> str | None:
     state = projector.state
     if state.parked:
         return f"partitions {sorted(state.parked)} are parked: see the log"

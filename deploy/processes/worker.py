@@ -39,7 +39,11 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             ),
             settings,
         )
-        health = Health(problem=lambda: None, not_ready=lambda: worker.not_ready)
+
+        async def not_ready() -> str | None:
+            return worker.not_ready
+
+        health = Health(problem=lambda: None, not_ready=not_ready)
         async with serving(health_app(health), host="127.0.0.1", port=settings.worker_port):
             await worker.run(stop)
 

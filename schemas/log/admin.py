@@ -26,18 +26,19 @@ async def ensure_topics(bootstrap: str, topics: Sequence[Topic], *, replication:
     await asyncio.to_thread(_ensure_topics, bootstrap, topics, replication)
 
 
-def partition_count(bootstrap: str, topic: str) -> int | None:
+def partition_count(bootstrap: str, topic: str, *, timeout_s: float = _TIMEOUT_S) -> int | None:
     """Return how many partitions a topic has, or ``None`` where it does not exist.
 
     Raises:
         LogUnavailable: the broker did not answer.
     """
-    return _existing(AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})).get(topic)
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    return _existing(admin, timeout_s).get(topic)
 
 
 def _ensure_topics(bootstrap: str, topics: Sequence[Topic], replication: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    existing = _existing(admin)
+    existing = _existing(admin, _TIMEOUT_S)
     for topic in topics:
         found = existing.get(topic.name)
         if found not in (None, topic.partitions):
@@ -66,9 +67,9 @@ def _ensure_topics(bootstrap: str, topics: Sequence[Topic], replication: int) ->
                 raise LogUnavailable(f"topic {name}: {error.args[0].str()}") from None
 
 
-def _existing(admin: AdminClient) -> dict[str, int]:
+def _existing(admin: AdminClient, timeout_s: float) -> dict[str, int]:
     try:
-        metadata = admin.list_topics(timeout=_TIMEOUT_S)
+        metadata = admin.list_topics(timeout=timeout_s)
     except KafkaException as error:
         raise LogUnavailable(f"the broker does not answer: {error.args[0].str()}") from None
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
