@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from deploy.addresses import resolve
 from deploy.cli.output import console, json_option, print_json, table
@@ -45,21 +45,28 @@ def import_(*, file: Path, format_name: str, tenant: str, user: str | None, as_j
     The same file twice adds nothing. Exits with 1 where something could not be imported.
     """
     progress = Progress(
-        SpinnerColumn(),
+        BarColumn(),
+        DownloadColumn(),
         TextColumn(
             "{task.fields[accepted]} appended, {task.fields[there]} there already, "
             "{task.fields[refused]} refused"
         ),
-        TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     with progress:
-        task = progress.add_task("import", total=None, accepted=0, there=0, refused=0)
+        task = progress.add_task(
+            "import", total=file.stat().st_size, accepted=0, there=0, refused=0
+        )
 
         def show(seen: ImportProgress) -> None:
             progress.update(
-                task, accepted=seen.accepted, there=seen.already_there, refused=seen.refused
+                task,
+                completed=seen.bytes_read,
+                accepted=seen.accepted,
+                there=seen.already_there,
+                refused=seen.refused,
             )
 
         report = asyncio.run(_import(file, format_name, tenant, user, show))

@@ -100,12 +100,14 @@ class ImportProgress:
         already_there: turns that the ledger held before.
         refused: turns that could not be imported.
         unreadable: parts of the file that could not be read.
+        bytes_read: how much of the file was read.
     """
 
     accepted: int
     already_there: int
     refused: int
     unreadable: int
+    bytes_read: int
 
 
 class ReportBuilder:
@@ -115,6 +117,11 @@ class ReportBuilder:
         self._format = format_name
         self._conversations: dict[tuple[str | None, str], ConversationReport] = {}
         self._unreadable: list[Unreadable] = []
+        self._bytes_read = 0
+
+    def note_read(self, position: int) -> None:
+        """Note up to which byte the file was read."""
+        self._bytes_read = position
 
     def note_unreadable(self, part: Unreadable) -> None:
         """Note a part of the file that could not be read."""
@@ -140,6 +147,7 @@ class ReportBuilder:
             already_there=report.already_there,
             refused=report.refused,
             unreadable=len(report.unreadable),
+            bytes_read=self._bytes_read,
         )
 
     def report(self) -> ImportReport:

@@ -129,6 +129,7 @@ def _drafts(
     """Yield the turns of a file that may be appended; note the others."""
     with open_export(path) as stream:
         for part in importer.conversations(stream, now=now):
+            builder.note_read(stream.tell())
             if isinstance(part, Unreadable):
                 builder.note_unreadable(part)
             else:

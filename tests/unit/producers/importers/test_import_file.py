@@ -77,7 +77,11 @@ def test_turns_are_appended_in_the_order_of_the_file(importing: Import) -> None:
     ]
     assert report.format == "chatgpt"
     assert importing.progress[-1] == ImportProgress(
-        accepted=3, already_there=0, refused=0, unreadable=0
+        accepted=3,
+        already_there=0,
+        refused=0,
+        unreadable=0,
+        bytes_read=importing.path.stat().st_size,
     )
 
 
