@@ -10,6 +10,7 @@ which no decision rests.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, cast
@@ -128,6 +129,7 @@ class LedgerConsumer(driver.Consumer):
         self._assignments = 0
         self._begun = 0
         self._over = 0
+        self._starts: dict[TP, int] = {}
 
     def _new_consumer_thread(self) -> LedgerThread:
         return LedgerThread(self, loop=self.loop, beacon=self.beacon)
@@ -180,6 +182,7 @@ class LedgerConsumer(driver.Consumer):
             if assignment == self._over:
                 return
             self._read_offset.update(offsets)
+            self._starts = offsets
             self._ledger_transport.open(assignment)
             self._begun = assignment
 
@@ -192,7 +195,22 @@ class LedgerConsumer(driver.Consumer):
             await asyncio.sleep(_LEASE_POLL_S)
             return {}
         records = await super()._getmany(active_partitions, timeout)
-        return records if assignment == self._assignments else {}
+        if assignment == self._assignments:
+            return records
+        await self._start_again()
+        return {}
+
+    async def _start_again(self) -> None:
+        """Move the client back to where the assignment starts, if that has begun.
+
+        A fetch that was under way meanwhile may have taken its first records, which nobody gets.
+        """
+        async with self._seeking:
+            if self._begun == self._assignments != self._over:
+                thread = self._ledger_thread
+                # Partitions that were taken away just now are begun anew by whoever has them next.
+                with contextlib.suppress(IllegalStateError):
+                    await thread.call_thread(thread.seek_all, self._starts)
 
     async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ANN401, ARG002, FBT001, FBT002 - Faust's signature
         """Commit the heads, when Faust's timer asks for it."""
