@@ -101,8 +101,9 @@ def test_an_episode_of_part_of_a_turn_has_the_limit_of_any_statement() -> None:
 
 def test_a_claim_may_not_rest_on_a_whole_turn_that_is_pasted() -> None:
     text = "> I live in Rome"
-    claim = operation("Lives in Rome", quote=text)
-    assert refusals(claim, turn(text)) == (NOT_SAID,)
+    for content in ("Lives in Rome", text):
+        claim = operation(content, quote=text, slot=Slot.NOTE)
+        assert refusals(claim, turn(text)) == (NOT_SAID,)
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=80))

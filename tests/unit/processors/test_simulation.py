@@ -16,7 +16,7 @@ from tests.support.memory_worker import GENERATION
 from tests.support.simulation import PARTITIONS, Simulation
 from tests.support.virtual_time import run_virtual
 
-SEEDS = 150
+SEEDS = 60
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -36,6 +36,7 @@ def test_every_turn_is_closed_once_in_order_and_paid_for_once(
         places = [first[ids.outcome_id(GENERATION, turn)] for turn in turns]
         assert places == sorted(places), f"seed {seed}"
     assert simulation.paid_twice == [], f"seed {seed}"
+    assert simulation.out_of_turn == [], f"seed {seed}"
 
 
 def test_a_seed_tells_a_run(caplog: pytest.LogCaptureFixture) -> None:

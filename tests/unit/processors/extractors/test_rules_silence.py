@@ -10,6 +10,9 @@ from schemas.injection import BLOCK_END, BLOCK_START
 from tests.unit.processors.extractors.reading import extract, read
 
 SILENT: Final = (
+    "I like tea if it's cold outside",
+    "I'm vegan unless there is cheese",
+    "I live in Rome, if I remember it right?",
     "Do I live in Pune?",
     "Where do I live?",
     "what is my name",
