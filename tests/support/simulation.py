@@ -55,6 +55,7 @@ class SimulatedWorker:
             in_flight_max=4,
             tail=self.tail,
         )
+        self.answered: set[UUID] = set()
         self.worker.producer.deliver = simulation.deliver
         self.worker.producer.acknowledge = simulation.pass_a_moment
         self.held: set[int] = set()
@@ -79,6 +80,7 @@ class SimulatedWorker:
         await self._stop_tasks()
         await self.assignments.close(grace_s=self.simulation.chance.choice([0.0, 1.0]))
         self.held.clear()
+        self.answered.clear()
         self.worker.lease.left_s = 10.0
         self.worker.lease.heartbeat.set()
 
@@ -112,6 +114,8 @@ class SimulatedWorker:
         self.simulation.check_call(self, request.turn.turn_id)
         await self.simulation.pass_a_moment()
         await self.simulation.pass_a_moment()
+        # What was answered is appended until it stands, or its lane is ended.
+        self.answered.add(request.turn.turn_id)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
@@ -130,6 +134,7 @@ class Simulation:
         chance: decides everything; the same seed gives the same run.
         site: the log and its projection.
         paid_twice: turns that a worker asked about although it had seen a proposal.
+        out_of_turn: turns that a worker asked about after its lease was spent.
     """
 
     def __init__(self, seed: int) -> None:
@@ -143,6 +148,7 @@ class Simulation:
         self.order: dict[UUID, list[UUID]] = {keys.subject: [] for keys in self.subjects}
         self.partition_of: dict[UUID, int] = {}
         self.paid_twice: list[UUID] = []
+        self.out_of_turn: list[UUID] = []
         self.calls = 0
         self.faults = 0.25
         self.workers = [SimulatedWorker(self) for _ in range(2)]
@@ -210,6 +216,10 @@ class Simulation:
         self.calls += 1
         partition = self.partition_of[turn_id]
         proposal_id = ids.proposal_id(GENERATION, turn_id)
+        if worker.worker.lease.left_s <= 0:
+            self.out_of_turn.append(turn_id)
+        if turn_id in worker.answered:
+            self.paid_twice.append(turn_id)
         seen = worker.tail.seen.get(partition, 0)
         for record in self.site.log.records(proposals_topic(GENERATION), partition)[:seen]:
             if record.header().record_id == proposal_id:
