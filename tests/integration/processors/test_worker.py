@@ -8,7 +8,7 @@ from processors.worker import Worker
 from schemas.records import Closing
 from tests.conftest import TestStores
 from tests.support.extractors import NotingExtractor
-from tests.support.pipeline import opened_pipeline
+from tests.support.one_process import opened_pipeline
 from tests.support.waiting import eventually
 
 
