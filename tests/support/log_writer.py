@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from processors.ports import Appends
 from schemas import ids
 from schemas.events import MemoryAdded, MemoryEvent
 from schemas.keyring import Keyring, SubjectKeys
-from schemas.log.producer import LogProducer
 from schemas.log.sealed import SealedRecord, seal_record
 from schemas.memory import Confidence, Embedding, Memory, MemoryKind, Source
 from schemas.partitioning import partition_for
@@ -80,7 +80,7 @@ class LogWriter:
     """
 
     def __init__(
-        self, producer: LogProducer, keys: SubjectKeys, *, generation: str, partitions: int
+        self, producer: Appends, keys: SubjectKeys, *, generation: str, partitions: int
     ) -> None:
         self.keys = keys
         self.generation = generation
@@ -89,7 +89,7 @@ class LogWriter:
 
     @classmethod
     async def of_new_user(
-        cls, producer: LogProducer, keyring: Keyring, *, generation: str, partitions: int
+        cls, producer: Appends, keyring: Keyring, *, generation: str, partitions: int
     ) -> LogWriter:
         """Return a writer for a user nobody has seen before."""
         await keyring.ensure_tenant(TENANT)

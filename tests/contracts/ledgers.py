@@ -1,0 +1,279 @@
+"""What every ledger owes to the workers that take a partition over; a suite to inherit from.
+
+Which memories a ledger finds is not in it: the ledger in memory, which simulations run on, finds
+none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import pytest
+
+from schemas.events import ProposalRejected, RejectionReason
+from schemas.ports import Ledger, PartitionProgress, TurnContext
+from schemas.records import Closing
+from schemas.slots import Slot
+from tests.support.log_writer import AppendedTurn, LogWriter
+
+SETTLED_S = 5.0
+"""How long a wait that is due may take to end; on a busy machine much of it is the machine's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerSite:
+    """A ledger over a log that stands still until it is told to read.
+
+    Attributes:
+        ledger: the ledger under test.
+        writers: two users whose records lie in different partitions.
+        catch_up: applies everything that the log holds.
+    """
+
+    ledger: Ledger
+    writers: tuple[LogWriter, LogWriter]
+    catch_up: Callable[[], Awaitable[None]]
+
+    @property
+    def writer(self) -> LogWriter:
+        """The first user."""
+        return self.writers[0]
+
+    async def progress(self) -> PartitionProgress:
+        """Return the progress of the first user's partition."""
+        return await self.ledger.progress(self.writer.partition)
+
+    async def context(self, turn_id: UUID) -> TurnContext:
+        """Return what is known of a turn of the first user."""
+        return await self.ledger.context(
+            subject=self.writer.subject,
+            turn_id=turn_id,
+            partition=self.writer.partition,
+            vector=None,
+            known_max=0,
+        )
+
+    async def closed(self, closing: Closing = Closing.NOTHING_FOUND, floor: int = 0) -> int:
+        """Append a turn with its outcome and return the outcome's offset."""
+        return await self.close(await self.writer.turn(), closing, floor)
+
+    async def close(
+        self, turn: AppendedTurn, closing: Closing = Closing.NOTHING_FOUND, floor: int = 0
+    ) -> int:
+        """Append the outcome of a turn and return its offset."""
+        rejected = ProposalRejected(operation=0, reasons=(RejectionReason.CONTENT_EMPTY,))
+        events = [rejected] if closing is Closing.REJECTED else []
+        return await self.writer.append(
+            self.writer.outcome(turn, events, closing=closing, proposals_floor=floor)
+        )
+
+
+Opened = AbstractAsyncContextManager[LedgerSite]
+
+
+class LedgerContract:
+    """Holds for every ledger."""
+
+    @pytest.fixture
+    def opened(self) -> Callable[[], Opened]:
+        """Opens a site inside a running event loop."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def play(
+        self, opened: Callable[[], Opened]
+    ) -> Callable[[Callable[[LedgerSite], Awaitable[None]]], None]:
+        """Runs a scene on a fresh site."""
+
+        def run(act: Callable[[LedgerSite], Awaitable[None]]) -> None:
+            async def scene() -> None:
+                async with opened() as site:
+                    await act(site)
+
+            asyncio.run(scene())
+
+        return run
+
+    def test_of_an_empty_log_knows_nothing_and_closes_nothing(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            await site.catch_up()
+            progress = await site.progress()
+
+            assert progress == PartitionProgress(
+                open_offsets=frozenset(), turns_next=0, memories_next=0, proposals_floor=0
+            )
+            assert not progress.closed(0)
+            context = await site.context(uuid4())
+            assert (context.closing, context.owner, context.nearest) == (None, None, ())
+
+        play(act)
+
+    def test_tells_which_turns_are_open(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turns = [await site.writer.turn() for _ in range(4)]
+            for place in (0, 2):
+                await site.close(turns[place])
+            await site.catch_up()
+
+            progress = await site.progress()
+
+            assert progress.open_offsets == {1, 3}
+            assert (progress.turns_next, progress.memories_next) == (4, 2)
+            assert progress.watermark == 1
+            closed = [progress.closed(offset) for offset in range(5)]
+            assert closed == [True, False, True, False, False]
+
+        play(act)
+
+    def test_says_nothing_of_what_it_has_not_read(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            await site.closed()
+            await site.catch_up()
+            later = await site.writer.turn()
+            await site.close(later)
+
+            progress = await site.progress()
+
+            assert (progress.turns_next, progress.memories_next) == (1, 1)
+            assert (await site.context(later.turn_id)).closing is None
+
+        play(act)
+
+    def test_keeps_partitions_apart(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            await site.closed()
+            await site.writers[1].turn()
+            await site.ledger.claim(site.writer.partition, "worker")
+            await site.catch_up()
+
+            other = await site.ledger.progress(site.writers[1].partition)
+
+            assert other.open_offsets == {0}
+            assert (other.turns_next, other.memories_next) == (1, 0)
+            assert (await site.progress()).open_offsets == frozenset()
+
+        play(act)
+
+    @pytest.mark.parametrize(
+        "closing",
+        [Closing.STORED, Closing.NOTHING_FOUND, Closing.REJECTED, Closing.DEAD_LETTERED],
+    )
+    def test_tells_how_a_turn_closed(self, play: Play, closing: Closing) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            await site.close(turn, closing)
+            await site.catch_up()
+
+            assert (await site.context(turn.turn_id)).closing is closing
+
+        play(act)
+
+    def test_counts_the_first_outcome_of_a_turn_and_no_other(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            for closing in (Closing.REJECTED, Closing.STORED):
+                await site.close(turn, closing)
+                await site.catch_up()
+
+            assert (await site.context(turn.turn_id)).closing is Closing.REJECTED
+            assert (await site.progress()).memories_next == 2
+
+        play(act)
+
+    def test_takes_a_turn_that_is_appended_again_for_the_same_one(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            await site.writer.turn(turn.turn_id)
+            await site.catch_up()
+            assert (await site.progress()).open_offsets == {0}
+
+            await site.close(turn)
+            await site.writer.turn(turn.turn_id)
+            await site.catch_up()
+
+            progress = await site.progress()
+            assert (progress.open_offsets, progress.turns_next) == (frozenset(), 3)
+
+        play(act)
+
+    def test_keeps_the_highest_floor_of_the_proposals(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            for floor in (3, 9, 5):
+                await site.closed(floor=floor)
+            await site.catch_up()
+
+            assert (await site.progress()).proposals_floor == 9
+
+        play(act)
+
+    def test_gives_a_partition_to_who_claims_it_last(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            owners: list[str | None] = []
+            for owner in ("first", "second", "second", "first"):
+                await site.ledger.claim(site.writer.partition, owner)
+                owners.append((await site.context(uuid4())).owner)
+
+            assert owners == ["first", "second", "second", "first"]
+
+        play(act)
+
+    def test_ends_a_wait_when_the_outcome_is_applied_and_not_before(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            await site.closed()
+            await site.catch_up()
+            offset = await site.closed()
+            waiting = [
+                asyncio.create_task(site.ledger.wait_applied(site.writer.partition, offset))
+                for _ in range(3)
+            ]
+            await site.progress()
+            assert not any(wait.done() for wait in waiting)
+            # Who gives up takes nobody along.
+            waiting[0].cancel()
+
+            await site.catch_up()
+
+            results = await asyncio.wait_for(
+                asyncio.gather(*waiting, return_exceptions=True), SETTLED_S
+            )
+            assert [type(result) for result in results] == [
+                asyncio.CancelledError,
+                type(None),
+                type(None),
+            ]
+
+        play(act)
+
+    def test_does_not_wait_for_what_is_applied(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            offsets: Sequence[int] = [await site.closed() for _ in range(2)]
+            await site.catch_up()
+
+            for offset in offsets:
+                wait = site.ledger.wait_applied(site.writer.partition, offset)
+                await asyncio.wait_for(wait, SETTLED_S)
+
+        play(act)
+
+    def test_finds_no_memories_for_a_user_who_has_none(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            await site.closed()
+            await site.catch_up()
+
+            found = await site.ledger.related(
+                subject=site.writer.subject,
+                slots=[(Slot.NAME, "user")],
+                statement_keys=[b"0" * 16],
+                memory_ids=[uuid4()],
+            )
+
+            assert found == ()
+
+        play(act)
+
+
+Play = Callable[[Callable[[LedgerSite], Awaitable[None]]], None]
