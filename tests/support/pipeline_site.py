@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from deploy.home import Home
 from deploy.supervisor.ports import free_port
 from deploy.supervisor.stores import READ_MODEL_DATABASE
 from projections.read_model import schema_name
-from schemas.log.admin import partition_count
+from schemas.errors import LogUnavailable
 from schemas.log.reader import bounds, new_consumer, read_to_end
 from schemas.log.sealed import LogRecord
 from schemas.settings import Settings
@@ -29,6 +30,7 @@ from tests.support.journal_extractor import CONTROL_VARIABLE, JOURNAL_VARIABLE
 from tests.support.waiting import wait_until
 
 GENERATION = "g1"
+_LOG_SHOWN = 4_000
 _OURS = ("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP")
 
 
@@ -81,8 +83,13 @@ class PipelineSite:
         return Addresses(
             database_url=self.postgres.url(READ_MODEL_DATABASE),
             keyring_url=self.postgres.url(KEYRING_DATABASE),
-            kafka_bootstrap=self.broker.start(),
+            kafka_bootstrap=self.bootstrap,
         )
+
+    @cached_property
+    def bootstrap(self) -> str:
+        """The broker's address, the same after every start; it runs when first asked for."""
+        return self.broker.start()
 
     def client(self) -> ChatClient:
         """Return a client of the API."""
@@ -108,21 +115,19 @@ class PipelineSite:
 
     def records(self, topic: str) -> list[LogRecord]:
         """Return every record of a topic, each partition in order."""
-        bootstrap = self.broker.start()
         return [
             record
             for partition in range(self.settings.partitions)
-            for record in read_to_end(bootstrap, topic, partition, start=0, client_id="test")
+            for record in read_to_end(self.bootstrap, topic, partition, start=0, client_id="test")
         ]
 
-    def ends(self, topic: str) -> dict[int, int]:
-        """Return the offset after the last one, by partition."""
-        bootstrap = self.broker.start()
-        consumer = new_consumer(bootstrap, client_id="test")
+    def ends(self, *topics: str) -> dict[tuple[str, int], int]:
+        """Return the offset after the last one, by topic and partition."""
+        consumer = new_consumer(self.bootstrap, client_id="test")
         try:
-            assert partition_count(bootstrap, topic) == self.settings.partitions
             return {
-                partition: bounds(consumer, topic, partition)[1]
+                (topic, partition): bounds(consumer, topic, partition)[1]
+                for topic in topics
                 for partition in range(self.settings.partitions)
             }
         finally:
@@ -143,8 +148,7 @@ class PipelineSite:
 
     def left_to_do(self) -> int:
         """Return how many records are not applied and how many turns are known to be open."""
-        topics = (TURNS, memories_topic(GENERATION))
-        ends = {(topic, place): end for topic in topics for place, end in self.ends(topic).items()}
+        ends = self.ends(TURNS, memories_topic(GENERATION))
         rows = self.rows("SELECT topic, partition, next_offset FROM positions")
         positions = {(topic, partition): int(offset) for topic, partition, offset in rows}
         unread = sum(end - positions.get(place, 0) for place, end in ends.items())
@@ -157,10 +161,20 @@ class PipelineSite:
         def settled() -> bool:
             try:
                 return self.left_to_do() == 0
-            except psycopg.OperationalError:
+            except (psycopg.OperationalError, LogUnavailable):
                 return False
 
-        wait_until(settled, what="every turn to be closed", timeout_s=timeout_s, poll_s=0.2)
+        try:
+            wait_until(settled, what="every turn to be closed", timeout_s=timeout_s, poll_s=0.4)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.logs()}") from None
+
+    def logs(self) -> str:
+        """Return the end of each process' log, for the reader of a failure."""
+        return "\n".join(
+            f"--- {log.name}\n{log.read_text(errors='replace')[-_LOG_SHOWN:]}"
+            for log in sorted(self.home.logs.glob("*.log"))
+        )
 
 
 @contextmanager
