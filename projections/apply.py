@@ -66,6 +66,7 @@ class Applier:
         keyring: knows the subjects' keys.
         dead_letters: takes what cannot be applied.
         system_subject: the subject that speaks for erased ones and for unreadable records.
+        partitions: how many partitions the topics have.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Applier:
         dead_letters: DeadLetterBox,
         *,
         system_subject: UUID,
+        partitions: int,
     ) -> None:
         self._read_model = read_model
         self._keyring = keyring
@@ -82,7 +84,9 @@ class Applier:
         self._system_subject = system_subject
         self._generation: Final = read_model.generation
         self._memories_topic: Final = memories_topic(read_model.generation)
-        self._reader = BatchReader(generation=self._generation, system_subject=system_subject)
+        self._reader = BatchReader(
+            generation=self._generation, system_subject=system_subject, partitions=partitions
+        )
 
     async def positions(
         self, topics: Sequence[str], partitions: Sequence[int]
@@ -269,10 +273,9 @@ class Applier:
         void_changes = left_out = 0
         for group in grouped(change for opened in counted for change in opened.changes):
             left_out += await self._insert(connection, group)
-            expected = []
             for name, columns, versions in _updates(group):
-                expected.append((await connection.execute(_QUERIES[name], columns), versions))
-                void_changes += sum(versions - cursor.rowcount for cursor, versions in expected)
+                cursor = await connection.execute(_QUERIES[name], columns)
+                void_changes += versions - cursor.rowcount
         return void_changes, left_out
 
     async def _insert(self, connection: Connection, group: ChangeGroup) -> int:

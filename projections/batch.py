@@ -9,6 +9,11 @@ from uuid import UUID
 
 from schemas import ids
 from schemas.errors import SealBroken
+from schemas.log.accounting import (
+    RecordUnaccountable,
+    header_in_place,
+    turn_id_of_unaccountable,
+)
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.sealing import Header
 from schemas.topics import TURNS, memories_topic
@@ -140,11 +145,14 @@ class BatchReader:
 
     Args:
         generation: the generation that is projected.
-        system_subject: the subject under which a turn without a readable header is accounted for.
+        system_subject: the subject under which a turn is accounted for whose record names no
+            subject that belongs where it stands.
+        partitions: how many partitions the topics have.
     """
 
-    def __init__(self, *, generation: str, system_subject: UUID) -> None:
+    def __init__(self, *, generation: str, system_subject: UUID, partitions: int) -> None:
         self._system_subject = system_subject
+        self._partitions = partitions
         self._memories_topic: Final = memories_topic(generation)
 
     def read(
@@ -187,26 +195,27 @@ class BatchReader:
             raise AssertionError(f"{record.position.topic} is not a topic of this projection")
 
     def _sort_turn(self, batch: Batch, record: LogRecord) -> None:
-        header = _readable_header(record)
+        header = self._header_in_place(record)
         if record.value is None:
             turn_id = ids.record_id_of_key(record.key)
             if turn_id is not None:
                 subject = None if header is None else header.subject
                 batch.buried_turns.append(BuriedTurn(subject=subject, turn_id=turn_id))
             return
-        at = record.position
         batch.turns.append(
             SeenTurn(
                 subject=self._system_subject if header is None else header.subject,
-                turn_id=(
-                    ids.unreadable_turn_id(at.topic, at.partition, at.offset)
-                    if header is None
-                    else header.record_id
-                ),
-                partition=at.partition,
-                offset=at.offset,
+                turn_id=(turn_id_of_unaccountable(record) if header is None else header.record_id),
+                partition=record.position.partition,
+                offset=record.position.offset,
             )
         )
+
+    def _header_in_place(self, record: LogRecord) -> Header | None:
+        try:
+            return header_in_place(record, self._partitions)
+        except RecordUnaccountable:
+            return None
 
     def _sort_outcome(self, batch: Batch, record: LogRecord, refusals: Refusals) -> None:
         if record.value is None:
@@ -225,13 +234,6 @@ class BatchReader:
             batch.poison.append(Poison(record=record, stage="open", error=error))
         else:
             batch.outcomes.append(SealedOutcome(record=record, header=header))
-
-
-def _readable_header(record: LogRecord) -> Header | None:
-    try:
-        return record.header()
-    except SealBroken:
-        return None
 
 
 def _first_appends(turns: Iterable[SeenTurn]) -> list[SeenTurn]:

@@ -117,6 +117,7 @@ class ReadModelComparer:
             self._keyring,
             generation=self._read_model.generation,
             system_subject=system,
+            partitions=partitions,
         )
         tally = _Tally(partitions=partitions)
         async with self._read_model.connection() as connection, connection.transaction():

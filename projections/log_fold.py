@@ -43,17 +43,26 @@ class LogFold:
         keyring: knows the subjects' keys.
         generation: the generation.
         system_subject: the subject that speaks for erased ones.
+        partitions: how many partitions the topics have.
     """
 
     def __init__(
-        self, bootstrap: str, keyring: Keyring, *, generation: str, system_subject: UUID
+        self,
+        bootstrap: str,
+        keyring: Keyring,
+        *,
+        generation: str,
+        system_subject: UUID,
+        partitions: int,
     ) -> None:
         self._bootstrap = bootstrap
         self._keyring = keyring
         self._generation = generation
         self._system_subject = system_subject
         self._topic: Final = memories_topic(generation)
-        self._reader = BatchReader(generation=generation, system_subject=system_subject)
+        self._reader = BatchReader(
+            generation=generation, system_subject=system_subject, partitions=partitions
+        )
 
     async def partition(self, partition: int, *, end: int) -> FoldedPartition:
         """Fold a partition up to an offset.

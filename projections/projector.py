@@ -67,6 +67,7 @@ class Projector:
         read_model: the tables, opened for writing.
         keyring: knows the subjects' keys.
         producer: appends dead letters.
+        partitions: how many partitions the topics have.
         batch_max: most records of one transaction.
         gather_s: how long to wait for more records after the first one of a batch, in seconds.
         session_timeout_s: how long the broker waits for a silent projector before others take over.
@@ -79,6 +80,7 @@ class Projector:
         read_model: ReadModel,
         keyring: Keyring,
         producer: LogProducer,
+        partitions: int,
         batch_max: int = BATCH_RECORDS_MAX,
         gather_s: float = GATHER_S,
         session_timeout_s: float = 10.0,
@@ -90,6 +92,7 @@ class Projector:
         self._dead_letters = DeadLetterBox(producer, keyring, generation=self._generation)
         self._parking = ParkingLot(generation=self._generation)
         self._bootstrap = bootstrap
+        self._partitions = partitions
         self._batch_max = batch_max
         self._gather_s = gather_s
         self._session_timeout_s = session_timeout_s
@@ -205,6 +208,7 @@ class Projector:
                 self._keyring,
                 self._dead_letters,
                 system_subject=system.subject,
+                partitions=self._partitions,
             )
         return self._applier
 

@@ -30,6 +30,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             read_model=read_model,
             keyring=keyring,
             producer=producer,
+            partitions=settings.partitions,
         )
         health = Health(
             problem=lambda: None if projector.state.alive else "it does not go round its loop",

@@ -23,7 +23,9 @@ def fold_log(log: GoldenLog) -> Any:
     """Return what a log means today, as JSON: its turns, and what its outcomes come to."""
     generation, system = log.keys.generation, log.keys.system_subject
     topics = (TURNS, memories_topic(generation))
-    reader = BatchReader(generation=generation, system_subject=system)
+    reader = BatchReader(
+        generation=generation, system_subject=system, partitions=log.keys.partitions
+    )
     start = {(topic, partition): 0 for topic in topics for partition in range(log.keys.partitions)}
     records = [stored.record() for stored in log.sealed if stored.topic in topics]
     batch = reader.read(records, start)

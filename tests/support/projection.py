@@ -53,6 +53,7 @@ class Projection:
             self.keyring,
             DeadLetterBox(self.producer, self.keyring, generation=self.stores.generation),
             system_subject=(await self.keyring.system_subject()).subject,
+            partitions=self.stores.partitions,
         )
 
     async def positions(self) -> dict[TopicPartitionPair, int]:
@@ -91,6 +92,7 @@ class Projection:
             read_model=self.read_model,
             keyring=self.keyring,
             producer=self.producer,
+            partitions=self.stores.partitions,
         )
         stop = asyncio.Event()
         running = asyncio.create_task(projector.run(stop))

@@ -9,13 +9,14 @@ import pytest
 from projections.batch import Advance, BatchReader, BuriedTurn, LogEnd, LogItem, SeenTurn
 from schemas import ids
 from schemas.log.sealed import HEADER_NAME, Headers, LogPosition, LogRecord
+from schemas.partitioning import partition_for
 from schemas.sealing import Header
 from schemas.topics import TURNS, memories_topic
 
 _SYSTEM = UUID(int=9)
 _SUBJECT = UUID(int=1)
 _MEMORIES = memories_topic("g1")
-_READER = BatchReader(generation="g1", system_subject=_SYSTEM)
+_READER = BatchReader(generation="g1", system_subject=_SYSTEM, partitions=1)
 
 
 def _headers(record_id: UUID) -> Headers:
@@ -154,3 +155,14 @@ def test_the_subjects_are_those_of_every_record() -> None:
 
     assert batch.subjects == {_SUBJECT, _SYSTEM}
     assert batch.outcome_subjects == {_SUBJECT}
+
+
+def test_a_turn_in_another_partition_than_its_subjects_is_accounted_for_by_the_system() -> None:
+    reader = BatchReader(generation="g1", system_subject=_SYSTEM, partitions=8)
+    wrong = (partition_for(_SUBJECT, 8) + 1) % 8
+
+    batch = reader.read([_record(5, partition=wrong)], {(TURNS, wrong): 0})
+
+    assert [(turn.subject, turn.turn_id) for turn in batch.turns] == [
+        (_SYSTEM, ids.unreadable_turn_id(TURNS, wrong, 5))
+    ]
