@@ -1,0 +1,190 @@
+"""What docs/api.md says of the HTTP API and of records is what the code does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Collection
+from types import SimpleNamespace
+from typing import Any, cast, get_args
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from deploy.addresses import Addresses
+from deploy.processes.gateway import make_app
+from projections.read_model import ReadModel
+from schemas import http
+from schemas.errors import InvalidInput, MemledgerError
+from schemas.events import MemoryEvent, RejectionReason
+from schemas.keyring import Keyring, SubjectKeys
+from schemas.log.producer import LogProducer
+from schemas.ports import Embedder
+from schemas.records import Closing
+from schemas.settings import Settings
+from tests.support.documents import ROOT, Page, code_of, codes_of
+from tests.unit.producers.fakes import InMemoryKeyring, InMemoryLog
+
+API = Page(ROOT / "docs" / "api.md")
+GOOD_TURN = {"user_id": "u", "conversation_id": "c", "user_text": "hello"}
+HEADERS = {"content-type": "application/json", "authorization": "Bearer a-key"}
+
+
+class _Keyring(InMemoryKeyring):
+    """Knows one tenant, whose users it has never heard of until they are created."""
+
+    async def authenticate(self, _token: str) -> str:
+        return "acme"
+
+    async def subjects_for(
+        self, tenant: str, user_ids: Collection[str], *, create: bool
+    ) -> dict[str, SubjectKeys]:
+        return await super().subjects_for(tenant, user_ids, create=True) if create else {}
+
+
+def gateway() -> FastAPI:
+    """Return the gateway's application over stores that hold nothing."""
+    model = SimpleNamespace(generation="g1", embedder="e", dimension=1, name="e")
+    model.min_similarity = 0.5
+    return make_app(
+        Settings(),
+        Addresses(database_url="", keyring_url="", kafka_bootstrap=""),
+        keyring=cast("Keyring", _Keyring()),
+        read_model=cast("ReadModel", model),
+        producer=cast("LogProducer", InMemoryLog()),
+        embedder=cast("Embedder", model),
+    )
+
+
+def asked(method: str, address: str, content: bytes) -> httpx.Response:
+    async def ask() -> httpx.Response:
+        # An exception that no handler turns into an answer fails the test.
+        transport = httpx.ASGITransport(gateway(), raise_app_exceptions=True)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.request(method, address, content=content, headers=HEADERS)
+
+    return asyncio.run(ask())
+
+
+def filled(text: str) -> str:
+    """Return a text with ``<3 x a>`` written out as ``aaa``."""
+
+    def repeated(match: re.Match[str]) -> str:
+        return match[2].replace("\\ufeff", "\ufeff") * int(match[1])
+
+    return re.sub(r"<(\d+) x ([^>]+)>", repeated, text)
+
+
+def assert_answered(response: httpx.Response, answer: str) -> None:
+    told = re.fullmatch(r"(\d{3})(?: `([a-z_]+)`)?(?: (.+))?", answer)
+    assert told is not None, answer
+    status, code, fields = told.groups()
+    assert response.status_code == int(status), response.text[:500]
+    if code is None:
+        return
+    body = response.json()
+    assert body["code"] == code
+    assert body["detail"]
+    if fields is not None:
+        assert [error["field"] for error in body["errors"]] == [fields]
+        assert body["errors"][0]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [pytest.param(*row[1:], id=row[0]) for row in API.table("Input at the edges", number=0)],
+)
+def test_a_turn_at_the_edges_is_answered_as_documented(sent: str, answer: str) -> None:
+    told = code_of(sent)
+    if told.startswith("without "):
+        turn: dict[str, Any] = dict(GOOD_TURN)
+        del turn[told.removeprefix("without ")]
+    else:
+        turn = GOOD_TURN | json.loads(filled(told))
+    assert_answered(asked("POST", "/v1/turns", json.dumps(turn).encode()), answer)
+
+
+@pytest.mark.parametrize(
+    ("route", "sent", "answer"),
+    [pytest.param(*row[1:], id=row[0]) for row in API.table("Input at the edges", number=1)],
+)
+def test_a_request_at_the_edges_is_answered_as_documented(
+    route: str, sent: str, answer: str
+) -> None:
+    method, _, address = code_of(route).partition(" ")
+    text = filled("".join(codes_of(sent)))
+    content = re.sub(r'(?<![\w"])turn(?![\w"])', json.dumps(GOOD_TURN), text)
+    assert_answered(asked(method, address, content.encode()), answer)
+
+
+def test_every_route_has_its_section_and_every_section_its_route() -> None:
+    headings = set(re.findall(r"\b(?:GET|POST|PATCH|PUT|DELETE) /[a-z0-9/{}]+", _headings(API)))
+    own = {"/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
+    routes = {
+        f"{method} {path}"
+        for path, methods in _routes(gateway())
+        if path not in own
+        for method in methods
+        if method != "HEAD"
+    }
+    assert headings == routes
+
+
+def _headings(page: Page) -> str:
+    return "\n".join(line for line in page.prose.splitlines() if line.startswith("#"))
+
+
+def _routes(app: FastAPI) -> list[tuple[str, set[str]]]:
+    documented = [
+        (path, {method.upper() for method in methods})
+        for path, methods in app.openapi()["paths"].items()
+    ]
+    plain = [
+        (route.path, set(route.methods or ())) for route in app.routes if isinstance(route, Route)
+    ]
+    return documented + plain
+
+
+def test_every_error_is_documented_with_its_status_and_pause() -> None:
+    documented = {code_of(row[0]): (int(row[1]), row[2]) for row in API.table("Errors")}
+    answered = {}
+    for kind in http.KINDS:
+        response = http.problem_of(_raised(kind))
+        code = json.loads(bytes(response.body))["code"]
+        answered[code] = (response.status_code, response.headers.get("retry-after", ""))
+    assert documented == answered
+
+
+def _raised(kind: type[MemledgerError]) -> MemledgerError:
+    if issubclass(kind, InvalidInput):
+        return kind(field="f", problem="p", remedy="r")
+    return kind("it failed")
+
+
+@pytest.mark.parametrize("heading", ["POST /v1/turns", "POST /v1/recall"])
+def test_the_fields_of_a_body_are_documented(heading: str) -> None:
+    documented = [code_of(row[0]) for row in API.table(heading)]
+    path = heading.removeprefix("POST ")
+    content = gateway().openapi()["paths"][path]["post"]["requestBody"]["content"]
+    schema = content["application/json"]["schema"]
+    if "anyOf" in schema:
+        schema = schema["anyOf"][0]
+    assert sorted(documented) == sorted(schema["properties"])
+
+
+def test_the_parameters_of_a_listing_are_documented() -> None:
+    documented = [code_of(row[0]) for row in API.table("GET /v1/memories")]
+    parameters = gateway().openapi()["paths"]["/v1/memories"]["get"]["parameters"]
+    assert sorted(documented) == sorted(parameter["name"] for parameter in parameters)
+
+
+def test_closings_events_and_reasons_are_documented() -> None:
+    tables = API.tables("Records of the log")
+    closings, events, reasons = ([code_of(row[0]) for row in table] for table in tables)
+    union, _ = get_args(MemoryEvent)
+    assert closings == [closing.value for closing in Closing]
+    assert events == [model.model_fields["event"].default for model in get_args(union)]
+    assert reasons == [reason.value for reason in RejectionReason]
