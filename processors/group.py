@@ -222,6 +222,9 @@ class LedgerConsumer(driver.Consumer):
         """Commit the heads, for lag monitors only; a failure is harmless and tried again."""
         async with self._committing:
             heads = self._ledger_transport.heads()
+            if not heads:
+                # Perhaps nothing was ever assigned, since the client could not even start.
+                return False
             changed = {
                 place: heads[place.partition]
                 for place in self.assignment()

@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -132,6 +132,11 @@ class Worker:
         if waiting:
             return f"partitions {waiting} wait for the projection to catch up"
         return None
+
+    @property
+    def partitions(self) -> Collection[int]:
+        """The partitions that it holds."""
+        return self._assignments.ready.keys()
 
     @property
     def heads(self) -> Mapping[int, int]:

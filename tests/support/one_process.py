@@ -21,7 +21,7 @@ from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
 from schemas.log.reader import read_to_end
 from schemas.log.sealed import LogRecord, open_record
-from schemas.ports import Embedder, Extractor
+from schemas.ports import Embedder, Extractor, Ledger
 from schemas.records import Outcome
 from schemas.settings import Settings
 from schemas.topics import TURNS, memories_topic, proposals_topic
@@ -49,7 +49,6 @@ class RunningWorker:
     worker: Worker
     stop: asyncio.Event
     task: asyncio.Task[None]
-    ledger: PostgresLedger
 
     async def end(self) -> None:
         """Leave the group as on SIGTERM."""
@@ -104,13 +103,13 @@ class OneProcess:
             **({"session_timeout_s": 10.0} | changed),
         )
 
-    @asynccontextmanager
-    async def working(self, extractor: Extractor, **changed: Any) -> AsyncIterator[RunningWorker]:
-        """Yield a running worker; it is ended with the block unless the test did."""
-        ledger = await PostgresLedger.open(self.read_model)
-        worker = Worker(
+    def worker(
+        self, extractor: Extractor, ledger: Ledger, *, bootstrap: str | None = None, **changed: Any
+    ) -> Worker:
+        """Return a worker that does not run yet."""
+        return Worker(
             WorkerParts(
-                bootstrap=self.stores.kafka_bootstrap,
+                bootstrap=bootstrap or self.stores.kafka_bootstrap,
                 keyring=self.keyring,
                 ledger=ledger,
                 producer=self.producer,
@@ -119,9 +118,15 @@ class OneProcess:
             ),
             self.settings(**changed),
         )
+
+    @asynccontextmanager
+    async def working(self, extractor: Extractor, **changed: Any) -> AsyncIterator[RunningWorker]:
+        """Yield a running worker; it is ended with the block unless the test did."""
+        ledger = await PostgresLedger.open(self.read_model)
+        worker = self.worker(extractor, ledger, **changed)
         stop = asyncio.Event()
         task = asyncio.create_task(worker.run(stop))
-        running = RunningWorker(worker=worker, stop=stop, task=task, ledger=ledger)
+        running = RunningWorker(worker=worker, stop=stop, task=task)
         try:
             yield running
         finally:
@@ -139,6 +144,7 @@ class OneProcess:
             read_model=self.read_model,
             keyring=self.keyring,
             producer=self.producer,
+            partitions=self.stores.partitions,
         )
         stop = asyncio.Event()
         running = asyncio.create_task(projector.run(stop))
