@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deploy.addresses import Addresses
 from deploy.home import Home, write_privately
+from processors.extractors.loading import make_extractor
 from projections.embedders import make_embedder
 from projections.read_model import open_read_model
 from schemas.database import ensure_database
@@ -21,12 +22,16 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
         ConfigurationError: something that is there does not fit these settings.
         LogUnavailable, KeyringUnavailable, ReadModelUnavailable: a store does not answer.
     """
+    # Settings first: a worker that cannot start would only show later.
+    make_extractor(settings.extractor)
+    embedder = make_embedder(settings)
     await ensure_database(addresses.database_url)
     await ensure_database(addresses.keyring_url)
     await ensure_topics(
-        addresses.kafka_bootstrap, ledger_topics(settings.generation, settings.partitions)
+        addresses.kafka_bootstrap,
+        ledger_topics(settings.generation, settings.partitions),
+        replication=settings.replication,
     )
-    embedder = make_embedder(settings)
     read_model = await open_read_model(
         addresses.database_url,
         generation=settings.generation,

@@ -108,7 +108,8 @@ class LedgerThread(driver.AIOKafkaConsumerThread):
                 raise LogTruncated(
                     f"{place.topic}[{place.partition}] ends at offset {ends[place]}, but was "
                     f"worked on up to {offset}: the broker lost records, or this read model is of "
-                    "another log; restore the log, or rebuild the read model (memledger rebuild)"
+                    "another log; restore the log, or drop the schema of the generation and start "
+                    "again: the read model is then rebuilt from the log"
                 )
             consumer.seek(place, offset)
 

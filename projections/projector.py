@@ -274,6 +274,7 @@ def _truncated(
                 LogTruncated(
                     f"{topic}[{partition}] ends at offset {ends[place]}, but was applied up to "
                     f"{position}: the broker lost records, or this read model belongs to another "
-                    "log; restore the log, or rebuild the read model (memledger rebuild)"
+                    "log; restore the log, or drop the schema of the generation and start again: "
+                    "the read model is then rebuilt from the log"
                 ),
             )

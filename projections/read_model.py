@@ -53,6 +53,15 @@ class ReadModel:
                 self.vector_types.register(connection)
                 yield connection
 
+    async def ping(self) -> None:
+        """Ask the database for nothing.
+
+        Raises:
+            ReadModelUnavailable: it does not answer.
+        """
+        async with self.connection() as connection:
+            await connection.execute(_QUERIES["ping"])
+
     async def close(self) -> None:
         """Close the connections."""
         await self.pool.close()
@@ -67,6 +76,11 @@ def reaching_read_model() -> Iterator[None]:
     """
     try:
         yield
+    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
+        raise ReadModelUnavailable(
+            "the read model's tables are not there: start a process of this generation again, "
+            "which makes them, and the projector fills them from the log"
+        ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         if isinstance(error, psycopg.errors.ProgramLimitExceeded):
             raise  # what was sent is at fault, not the server
@@ -144,8 +158,8 @@ async def _check_embedder(conninfo: str, schema: str, embedder: str, dimension: 
         raise EmbedderMismatch(
             f"the schema {schema} of the {describe(conninfo)} was built with {built}, this process "
             f"uses {embedder!r} with {dimension}, and vectors of different embedders cannot be "
-            "compared: start with the embedder it was built with, or build a read model for the "
-            "other one beside it (memledger rebuild --embedder)"
+            "compared: start with the embedder it was built with, or give the other one a "
+            "generation of its own (MEMLEDGER_GENERATION)"
         )
     return vector_types
 

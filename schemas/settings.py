@@ -43,6 +43,8 @@ class Settings(BaseSettings):
             ``memledger_keyring`` on the read model's server.
         key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
         partitions: number of partitions of each topic when it is made.
+        replication: how many brokers hold each partition of a topic when it is made; the embedded
+            broker is one.
         generation: the generation that is written and served.
         extractor: ``rules``, ``verbatim``, or ``package.module:factory`` of one of your own.
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
@@ -68,6 +70,7 @@ class Settings(BaseSettings):
     keyring_url: str | None = None
     key_directory: Path | None = None
     partitions: int = Field(default=8, ge=1, le=1024)
+    replication: int = Field(default=1, ge=1, le=16)
     generation: str = "g1"
     extractor: str = "rules"
     embedder: str = "minilm"

@@ -138,7 +138,9 @@ def recreate_topics(bootstrap: str) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
-            asyncio.run(ensure_topics(bootstrap, ledger_topics(GENERATION, PARTITIONS)))
+            asyncio.run(
+                ensure_topics(bootstrap, ledger_topics(GENERATION, PARTITIONS), replication=1)
+            )
         except KafkaException:
             if time.monotonic() > deadline:
                 raise

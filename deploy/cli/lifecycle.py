@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import click
@@ -23,6 +24,7 @@ from schemas.settings import Settings
 
 _POLL_S: Final = 0.1
 _DOWN_TIMEOUT_S: Final = 120.0
+_UNUSABLE_MARK: Final = "unusable: "
 
 
 @click.command()
@@ -61,23 +63,34 @@ def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
         announce.print(f"a pipeline runs under {home.root} already")
     elif not detach:
         Supervisor(
-            settings, workers=workers, announce=lambda step: announce.print(f"· {step}")
+            settings,
+            workers=workers,
+            announce=lambda step: announce.print(f"· {step}"),
+            on_started=lambda started: _print_started(home, started, as_json=as_json),
         ).run()
         return
     else:
         start_detached(home, workers=workers)
     state = wait_until_ready(home, timeout_s=timeout_s, announce=announce)
     parts = parts_of(settings, state)
+    if not as_json:
+        print_parts(parts)
+    _print_started(home, state, as_json=as_json, parts=parts)
+
+
+def _print_started(
+    home: Home, state: RunState, *, as_json: bool, parts: Sequence[RunningPart] = ()
+) -> None:
     if as_json:
         print_json(
             {
                 "home": str(home.root),
                 "url": state.gateway_url,
+                "api_key_file": str(home.api_key_file),
                 "parts": [part.as_json() for part in parts],
             }
         )
     else:
-        print_parts(parts)
         click.echo(f"\nAPI  {state.gateway_url}   key in {home.api_key_file}")
 
 
@@ -140,7 +153,9 @@ def wait_until_ready(home: Home, *, timeout_s: float, announce: Console) -> RunS
             if not unready:
                 return state
         elif time.monotonic() > grace and not supervisor_holds(home):
-            raise MemledgerError(f"the supervisor gave up: {_last_line(log_file)}")
+            problem = _last_line(log_file)
+            error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
+            raise error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
         time.sleep(_POLL_S)
     waiting_for = ", ".join(f"{part.name} ({part.detail})" for part in unready) or "the supervisor"
     raise MemledgerError(

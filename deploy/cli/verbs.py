@@ -26,6 +26,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "recall": ("reading", "recall"),
         "memories": ("reading", "memories"),
         "audit": ("auditing", "audit"),
+        "keys": ("keys", "keys"),
     }
 )
 """By verb, its module in this package and its name there; imported when it is used."""

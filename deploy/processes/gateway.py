@@ -116,8 +116,7 @@ async def _unreachable(keyring: Keyring, read_model: ReadModel, *, bootstrap: st
     try:
         async with asyncio.timeout(_READY_TIMEOUT_S):
             await keyring.erased_among([uuid4()])
-            async with read_model.connection() as connection:
-                await connection.execute("")
+            await read_model.ping()
             if (
                 await asyncio.to_thread(
                     partition_count, bootstrap, TURNS, timeout_s=_READY_TIMEOUT_S

@@ -18,6 +18,9 @@ from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+UNUSABLE: Final = 2
+"""Exit status of a process that cannot start as it is configured: starting it again is no use."""
+
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 
@@ -44,7 +47,7 @@ def run_process(name: str, main: Main) -> None:
         asyncio.run(_until_stopped(settings, main))
     except MemledgerError as error:
         logger.error("%s: %s", type(error).__name__, error)  # noqa: TRY400 - the message says all
-        sys.exit(1)
+        sys.exit(UNUSABLE if isinstance(error, ConfigurationError) else 1)
 
 
 async def _until_stopped(settings: Settings, main: Main) -> None:

@@ -6,8 +6,9 @@ import logging
 import sys
 
 from deploy.embedded import EmbeddedStoreError
+from deploy.processes.serving import UNUSABLE
 from deploy.supervisor.supervisor import Supervisor
-from schemas.errors import MemledgerError
+from schemas.errors import ConfigurationError, MemledgerError
 from schemas.settings import Settings
 
 
@@ -23,6 +24,9 @@ def main() -> None:
     try:
         settings = Settings.from_environment()
         Supervisor(settings, workers=workers, announce=lambda step: logger.info("%s", step)).run()
+    except ConfigurationError as error:
+        logger.error("cannot run: unusable: %s", error)  # noqa: TRY400 - the message says all
+        sys.exit(UNUSABLE)
     except (MemledgerError, EmbeddedStoreError) as error:
         # One line that `up` shows to the person who waits.
         logger.error("cannot run: %s", error)  # noqa: TRY400 - the message says all

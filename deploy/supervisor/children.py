@@ -14,6 +14,8 @@ from typing import Final
 import psutil
 
 from deploy.home import ChildState
+from deploy.processes.serving import UNUSABLE
+from schemas.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +56,7 @@ class Child:
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
+        self._starts = 0
         self._backoff_s = _BACKOFF_FIRST_S
         self._start_again_at: float | None = None
 
@@ -71,12 +74,19 @@ class Child:
                 start_new_session=True,
             )
         self._started = self._clock()
+        self._starts += 1
         self._start_again_at = None
 
     def tend(self) -> bool:
-        """Start the process again if it died and its back-off is over; return whether it was."""
+        """Start the process again if it died and its back-off is over; return whether it was.
+
+        Raises:
+            ConfigurationError: its very first start ended since it cannot be used as configured.
+        """
         if self._process is None or self._process.poll() is None:
             return False
+        if self._starts == 1 and self._process.returncode == UNUSABLE:
+            raise ConfigurationError(f"the {self.name} cannot start: {self._last_words()}")
         now = self._clock()
         if self._start_again_at is None:
             if now - self._started > _STEADY_S:
@@ -106,6 +116,10 @@ class Child:
             logger.warning("%s did not stop within %.0f s: killing it", self.name, grace_s)
             self._process.kill()
             self._process.wait()
+
+    def _last_words(self) -> str:
+        lines = self._log_file.read_text(errors="replace").splitlines()
+        return lines[-1] if lines else f"it wrote nothing to {self._log_file}"
 
     def state(self) -> ChildState:
         """Return how to find the process again from elsewhere."""

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import IO, Final
 
@@ -29,17 +30,26 @@ _GRACE_S: Final = 20.0
 class Supervisor:
     """Runs one pipeline under one home."""
 
-    def __init__(self, settings: Settings, *, workers: int, announce: Announce) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        workers: int,
+        announce: Announce,
+        on_started: Callable[[RunState], None] = lambda _: None,
+    ) -> None:
         """Describe the pipeline.
 
         Args:
             settings: the settings that every process gets.
             workers: how many worker processes share the partitions.
             announce: told of each step, for a person who waits.
+            on_started: told once of what was started, which may not be ready yet.
         """
         self._settings = settings
         self._workers = workers
         self._announce = announce
+        self._on_started = on_started
         self._home = Home(settings.home)
         self._stores = Stores(settings)
         self._children: list[Child] = []
@@ -64,6 +74,7 @@ class Supervisor:
                 asyncio.run(prepare(self._settings, addresses, self._home))
                 self._start_children(addresses)
                 self._announce("all processes are started")
+                self._on_started(self._write_state(addresses))
                 self._keep_running(addresses)
             finally:
                 self._stop_children()
@@ -116,7 +127,6 @@ class Supervisor:
         )
         for child in self._children:
             child.start()
-        self._write_state(addresses)
 
     def _add(
         self, name: str, kind: str, environment: dict[str, str], port: int, host: str = "127.0.0.1"
@@ -131,19 +141,19 @@ class Supervisor:
             )
         )
 
-    def _write_state(self, addresses: Addresses) -> None:
-        self._home.write_state(
-            RunState(
-                supervisor=child_state("supervisor", os.getpid(), ""),
-                database_url=addresses.database_url,
-                keyring_url=addresses.keyring_url,
-                kafka_bootstrap=addresses.kafka_bootstrap,
-                embedded_postgres=self._stores.postgres is not None,
-                embedded_broker=self._stores.broker is not None,
-                gateway_url=next(child.url for child in self._children if child.name == "gateway"),
-                children=tuple(child.state() for child in self._children),
-            )
+    def _write_state(self, addresses: Addresses) -> RunState:
+        state = RunState(
+            supervisor=child_state("supervisor", os.getpid(), ""),
+            database_url=addresses.database_url,
+            keyring_url=addresses.keyring_url,
+            kafka_bootstrap=addresses.kafka_bootstrap,
+            embedded_postgres=self._stores.postgres is not None,
+            embedded_broker=self._stores.broker is not None,
+            gateway_url=next(child.url for child in self._children if child.name == "gateway"),
+            children=tuple(child.state() for child in self._children),
         )
+        self._home.write_state(state)
+        return state
 
     def _keep_running(self, addresses: Addresses) -> None:
         while not self._stopping.wait(_ROUND_S):

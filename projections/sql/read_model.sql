@@ -16,3 +16,7 @@ SELECT set_config('memledger.subjects', %(subjects)s, true);
 -- name: name_every_subject
 -- Let this transaction see the rows of every subject: for audits.
 SELECT set_config('memledger.every_subject', 'yes', true);
+
+-- name: ping
+-- Find out whether the database answers.
+SELECT 1;

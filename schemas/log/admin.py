@@ -16,7 +16,7 @@ from schemas.topics import Topic
 _TIMEOUT_S: Final = 30.0
 
 
-async def ensure_topics(bootstrap: str, topics: Sequence[Topic], *, replication: int = 1) -> None:
+async def ensure_topics(bootstrap: str, topics: Sequence[Topic], *, replication: int) -> None:
     """Make the topics that are missing; check the partitions of those that are there.
 
     Raises:

@@ -6,9 +6,12 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import httpx
+import psutil
 import pytest
 
 from deploy.home import Home
@@ -197,8 +200,6 @@ def test_the_supervisor_starts_a_killed_process_again(running: Mapping[str, str]
         assert state is not None
         return next(child for child in state.children if child.name == "gateway")
 
-    import psutil  # noqa: PLC0415 - only this test ends a process
-
     killed = gateway()
     psutil.Process(killed.pid).kill()
     wait_until(lambda: gateway().pid != killed.pid and is_alive(gateway()), what="another gateway")
@@ -240,3 +241,58 @@ def test_a_verb_without_a_pipeline_tells_how_to_start_one(tmp_path: Path) -> Non
     assert (status.status, status.json()["running"]) == (1, False)
     down = memledger("down", environment=environment)
     assert down.status == 0
+
+
+def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str]) -> None:
+    state = Home(Path(running["MEMLEDGER_HOME"])).read_state()
+    assert state is not None
+    made = memledger("keys", "create", "--tenant", "acme", "--json", environment=running).json()
+    client = httpx.Client(
+        base_url=state.gateway_url, headers={"Authorization": f"Bearer {made['api_key']}"}
+    )
+    turn = {"user_id": "zoe", "conversation_id": "c", "user_text": "A tenant of my own."}
+    with client:
+        accepted = client.post("/v1/turns", json=turn)
+        assert accepted.status_code == HTTPStatus.ACCEPTED, accepted.text
+        question = {
+            "user_id": "zoe",
+            "query": "a tenant of my own",
+            "at_least": accepted.json()["position"],
+        }
+        assert len(client.post("/v1/recall", json=question).json()["memories"]) == 1
+        elsewhere = memledger("memories", "--user", "zoe", "--json", environment=running)
+        assert elsewhere.json()["memories"] == []
+        revoked = memledger("keys", "revoke", made["key_id"], environment=running)
+        assert revoked.status == 0, revoked.errors
+        wait_until(
+            lambda: client.post("/v1/turns", json=turn).status_code == HTTPStatus.UNAUTHORIZED,
+            what="the key to be refused",
+        )
+    whole = memledger("keys", "revoke", made["api_key"], environment=running)
+    assert whole.status == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"MEMLEDGER_EXTRACTOR": "nonsense"}, "nonsense"),
+        ({"MEMLEDGER_EMBEDDER": "nonsense"}, "nonsense"),
+        ({"MEMLEDGER_PARTITIONS": "none"}, "MEMLEDGER_PARTITIONS"),
+        ({"DATABASE_URL": "mysql://x"}, "DATABASE_URL"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_ends_up_at_once(
+    setting: Mapping[str, str], told: str
+) -> None:
+    root = Path(tempfile.mkdtemp(prefix="memledger-cli-"))
+    root.chmod(0o755)
+    environment = {"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0", **setting}
+    try:
+        up = memledger("up", "--detach", environment=environment)
+        assert up.status == 2, up.errors
+        assert told in up.errors
+        status = memledger("status", "--json", environment={"MEMLEDGER_HOME": str(root)})
+        assert status.json()["running"] is False
+    finally:
+        memledger("down", environment={"MEMLEDGER_HOME": str(root)})
+        shutil.rmtree(root, ignore_errors=True)

@@ -200,12 +200,18 @@ def _part(value: ast.expr) -> str:
 
 def verbs() -> dict[str, click.Command]:
     context = click.Context(main)
-    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
-    return {name: verb for name, verb in found.items() if verb is not None}
+    found: dict[str, click.Command] = {}
+    for name in main.list_commands(context):
+        verb = main.get_command(context, name)
+        if isinstance(verb, click.Group):
+            found |= {f"{name} {under}": command for under, command in verb.commands.items()}
+        elif verb is not None:
+            found[name] = verb
+    return found
 
 
 def test_every_verb_has_its_section() -> None:
-    headings = re.findall(r"^### memledger (\S+)$", API.prose, re.MULTILINE)
+    headings = re.findall(r"^### memledger (.+)$", API.prose, re.MULTILINE)
     assert headings == list(verbs())
 
 
@@ -239,4 +245,4 @@ def test_commands_that_pages_show_are_verbs(page: Page) -> None:
         for block in page.blocks
         for found in re.findall(r"^\s*memledger ([a-z]+)", block.text, re.MULTILINE)
     }
-    assert shown <= set(verbs())
+    assert shown <= {name.split()[0] for name in verbs()}

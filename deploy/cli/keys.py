@@ -1,0 +1,71 @@
+"""``memledger keys``: tenants' API keys."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import click
+
+from deploy.addresses import resolve
+from deploy.cli.output import json_option, print_json
+from deploy.wiring import keyring_of
+from schemas.errors import InvalidInput
+from schemas.settings import DEFAULT_TENANT, Settings
+from schemas.text import clean_identifier
+
+_TOKEN_PARTS: Final = 3
+
+
+@click.group()
+def keys() -> None:
+    """Make and revoke the API keys of tenants."""
+
+
+@keys.command()
+@click.option(
+    "--tenant",
+    default=DEFAULT_TENANT,
+    show_default=True,
+    help="The tenant that the key is bound to; made where there is none of that name.",
+)
+@json_option
+def create(*, tenant: str, as_json: bool) -> None:
+    """Make an API key and print it, this once: only its hash is kept."""
+    name = clean_identifier("tenant", tenant)
+    token = asyncio.run(_create(name))
+    if as_json:
+        print_json({"tenant": name, "key_id": token.split("_")[1], "api_key": token})
+    else:
+        click.echo(token)
+
+
+@keys.command()
+@click.argument("key_id")
+@json_option
+def revoke(*, key_id: str, as_json: bool) -> None:
+    """Revoke the API key whose id, its middle part, is KEY_ID."""
+    asyncio.run(_revoke(key_id))
+    if as_json:
+        print_json({"revoked": key_id})
+    else:
+        click.echo(f"revoked {key_id}")
+
+
+async def _create(tenant: str) -> str:
+    settings = Settings.from_environment()
+    async with keyring_of(settings, resolve(settings)) as keyring:
+        await keyring.ensure_tenant(tenant)
+        return await keyring.create_api_key(tenant)
+
+
+async def _revoke(key_id: str) -> None:
+    if key_id.count("_") == _TOKEN_PARTS - 1:
+        raise InvalidInput(
+            field="KEY_ID",
+            problem="is a whole key",
+            remedy="give its middle part alone, and revoke the key: it was on a command line",
+        )
+    settings = Settings.from_environment()
+    async with keyring_of(settings, resolve(settings)) as keyring:
+        await keyring.revoke_api_key(key_id)
