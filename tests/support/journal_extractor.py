@@ -11,6 +11,7 @@ import json
 import os
 import re
 import time
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +36,15 @@ class JournalExtractor:
     prompt_hash = "journal-1"
     known_max = 3
 
-    def __init__(self, journal: Path, control: Path) -> None:
+    @cached_property
+    def _journal(self) -> int:
         # A single write to a file opened for appending survives the end of the process.
-        self._journal = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self._control = control
+        path = os.environ[JOURNAL_VARIABLE]
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    @cached_property
+    def _control(self) -> Path:
+        return Path(os.environ[CONTROL_VARIABLE])
 
     async def extract(self, request: ExtractionRequest) -> Extraction:
         """Write the call down, wait as long as the control file says, and propose."""
@@ -70,8 +76,8 @@ def operation_for(text: str) -> Operation:
 
 
 def make() -> JournalExtractor:
-    """Make the extractor with the files that the environment names."""
-    return JournalExtractor(Path(os.environ[JOURNAL_VARIABLE]), Path(os.environ[CONTROL_VARIABLE]))
+    """Make the extractor; the files that the environment names are needed when it is asked."""
+    return JournalExtractor()
 
 
 def _blocked(text: str, control: Control) -> bool:
