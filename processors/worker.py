@@ -109,7 +109,7 @@ class Worker:
         self._assignments = Assignments(
             takeover,
             work.handle,
-            window_max=settings.lane_length_max,
+            window_max=settings.window_max,
             hold=self._hold,
             release=self._release,
         )

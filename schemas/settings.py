@@ -50,7 +50,7 @@ class Settings(BaseSettings):
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
         embedder_model, embedder_dimension, embedder_base_url, embedder_api_key: for ``openai``.
         in_flight_max: most turns a worker has in the extractor at once.
-        lane_length_max: most turns of one subject that a worker holds; the partition waits beyond.
+        window_max: most turns of one partition that a worker holds; it is not read further beyond.
         extract_attempts_max: how often an extraction is tried before the turn is dead-lettered.
         extract_timeout_s: deadline of one attempt.
         session_timeout_s: how long the broker waits for a silent worker before it hands its
@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     embedder_base_url: str | None = None
     embedder_api_key: str | None = None
     in_flight_max: int = Field(default=300, ge=1)
-    lane_length_max: int = Field(default=1000, ge=1)
+    window_max: int = Field(default=1000, ge=1)
     extract_attempts_max: int = Field(default=3, ge=1, le=10)
     extract_timeout_s: float = Field(default=30.0, gt=0)
     session_timeout_s: float = Field(default=30.0, ge=6)

@@ -41,7 +41,7 @@ BEHIND = 2_400
 
 @pytest.fixture(scope="module")
 def pipeline() -> Iterator[Pipeline]:
-    with running_pipeline(workers=1, partitions=2, lane_length_max=5_000) as running:
+    with running_pipeline(workers=1, partitions=2, window_max=5_000) as running:
         yield running
 
 
