@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 from uuid import UUID
 
 from processors import metrics
@@ -19,11 +19,10 @@ from schemas.records import (
     DeadLetter,
     Outcome,
     Proposal,
+    Stage,
 )
 from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
-
-Stage = Literal["open", "decode", "extract", "reconcile", "project"]
 
 _DETAIL_CHARACTERS_MAX: Final = 1000
 

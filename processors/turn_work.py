@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 from uuid import UUID
 
 from processors import metrics
-from processors.appending import DecisionLog, Stage
+from processors.appending import DecisionLog
 from processors.embedding import with_embeddings
 from processors.extraction import Proposer, without_injection
 from processors.lease import Lease
@@ -34,7 +34,7 @@ from schemas.keyring import Erased, SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
 from schemas.ports import Embedder, Ledger, Vectors
-from schemas.records import Closing, Outcome, Proposal, Turn
+from schemas.records import Closing, Outcome, Proposal, Stage, Turn
 from schemas.sealing import Header
 from schemas.tree import Punctured, address_for
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from producers import metrics
 from producers.ports import SubjectDirectory, TurnLog
 from producers.turns_input import TURNS_MAX, TurnInput
+from schemas.clock import utc_now
 from schemas.errors import InputTooLarge, InvalidInput, KeyringUnavailable, LogUnavailable
 from schemas.ids import turn_id as derived_turn_id
 from schemas.keyring import SubjectKeys
@@ -97,10 +98,6 @@ class _Pending:
     offset: asyncio.Future[int]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class TurnAppender:
     """Appends turns: in the order given, each once acknowledged by all replicas, or refused.
 
@@ -113,7 +110,7 @@ class TurnAppender:
         keyring: SubjectDirectory,
         producer: TurnLog,
         partitions: int,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Wire the parts.
 

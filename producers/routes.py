@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
@@ -15,6 +15,7 @@ from starlette.responses import Response
 from producers.append import Appended, AppendResult, Refused
 from producers.http_body import read_json
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
+from schemas.clock import utc_now
 from schemas.errors import (
     InputTooLarge,
     InvalidInput,
@@ -42,16 +43,12 @@ class Appender(Protocol):
         ...
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def ingest_router(
     appender: Appender,
     authenticate: Authenticate,
     *,
     request_bytes_max: int,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> APIRouter:
     """Return the router of ``POST /v1/turns``.
 

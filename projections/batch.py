@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from schemas import ids
@@ -15,13 +15,12 @@ from schemas.log.accounting import (
     turn_id_of_unaccountable,
 )
 from schemas.log.sealed import LogPosition, LogRecord
+from schemas.records import Stage
 from schemas.sealing import Header
 from schemas.topics import TURNS, memories_topic
 
 TopicPartitionPair: TypeAlias = tuple[str, int]
 """A topic's name and a partition."""
-
-Stage: TypeAlias = Literal["open", "decode", "project"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from projections.read_model import ReadModel
 from projections.reading import Row, read_rows
+from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import InvalidInput
 from schemas.memory import Confidence, MemoryKind, Source
@@ -145,14 +146,10 @@ class _Cursor:
         return cls(recorded_at=recorded_at, memory_id=UUID(bytes=memory_id), listing=found)
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Memories:
     """Lists what the read model of one generation holds."""
 
-    def __init__(self, read_model: ReadModel, *, clock: Callable[[], datetime] = _utc_now) -> None:
+    def __init__(self, read_model: ReadModel, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Wire a listing.
 
         Args:

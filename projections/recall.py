@@ -19,6 +19,7 @@ from projections.positions import TurnPosition
 from projections.read_model import ReadModel
 from projections.reading import Row, read_rows
 from projections.vectors import HalfVectors, halves_of
+from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import EmbedderMismatch, InvalidInput, NotCaughtUp
 from schemas.memory import Confidence, MemoryKind, Source
@@ -143,10 +144,6 @@ class _Question:
     known_at: datetime | None
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Recall:
     """Answers questions from the read model of one generation."""
 
@@ -158,7 +155,7 @@ class Recall:
         partitions: int,
         min_similarity: float | None = None,
         wait_s: float = WAIT_S,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Wire a recall.
 

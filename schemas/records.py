@@ -12,6 +12,9 @@ from schemas.events import MemoryEvent
 from schemas.memory import Confidence, MemoryKind, Record, UtcDatetime
 from schemas.slots import Slot
 
+Stage = Literal["open", "decode", "extract", "reconcile", "project"]
+"""What was being done with a record that became a dead letter."""
+
 
 class Origin(StrEnum):
     """Through which door a turn came in."""
@@ -186,7 +189,7 @@ class DeadLetter(Record):
     partition: int = Field(ge=0)
     offset: int = Field(ge=0)
     generation: str
-    stage: Literal["open", "decode", "extract", "reconcile", "project"]
+    stage: Stage
     error: str
     detail: str
     value: bytes | None

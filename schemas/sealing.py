@@ -1,7 +1,7 @@
 """Sealing: what lies in the log is a header in the clear and a payload that only its key opens.
 
-The header travels as the one Kafka record header named :data:`HEADER_NAME`, and its exact bytes are
-the associated data of the seal, so a payload cannot be moved under another header.
+The header travels as the record's one Kafka header (see :mod:`schemas.log.sealed`), and its exact
+bytes are the associated data of the seal, so a payload cannot be moved under another header.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from schemas.errors import SealBroken
 
-HEADER_NAME: Final = "memledger"
 FORMAT_VERSION: Final = 1
 NONCE_BYTES: Final = 12  # NIST SP 800-38D, section 8.2
 TAG_BYTES: Final = 16

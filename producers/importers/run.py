@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import UUID
@@ -23,6 +23,7 @@ from producers.importers.report import (
 from producers.ports import KnownTurns
 from producers.turns_input import TURNS_MAX, TurnInput, clean_turn
 from schemas import text
+from schemas.clock import utc_now
 from schemas.errors import InvalidInput, LogBusy, LogUnavailable
 from schemas.records import Origin
 
@@ -62,10 +63,6 @@ def _ignored(_progress: ImportProgress) -> None:
     return
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 async def import_file(
     appender: ImportAppender,
     known: KnownTurns,
@@ -75,7 +72,7 @@ async def import_file(
     path: Path,
     format_name: str = AUTO,
     progress: Callable[[ImportProgress], None] = _ignored,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
 ) -> ImportReport:
     """Append every turn of an export that the ledger does not hold.
 
