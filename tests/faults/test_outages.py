@@ -1,0 +1,83 @@
+"""A store is down for a while: who posts is told to come back, and everything catches up."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.chat_client import ChatClient
+from tests.support.conversations import Conversations
+from tests.support.pipeline import Pipeline, running_pipeline
+from tests.support.pipeline_checks import assert_nothing_lost_or_doubled
+from tests.support.waiting import wait_until
+
+logger = logging.getLogger(__name__)
+
+SEED = 20_260_305
+DOWN_S = 20.0
+TURNS = 400
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Iterator[Pipeline]:
+    with running_pipeline(workers=1) as running:
+        # So that some turns are in the extractor when the store goes away.
+        running.journal.ask(delay_s=0.2)
+        yield running
+
+
+class TestAStoreThatIsDown:
+    @pytest.mark.parametrize(
+        ("seed", "kill"), [(SEED, Pipeline.kill_postgres), (SEED + 1, Pipeline.kill_broker)]
+    )
+    def test_is_told_to_who_posts_and_caught_up_with(
+        self, pipeline: Pipeline, seed: int, kill: Callable[[Pipeline], None]
+    ) -> None:
+        client = pipeline.client()
+        said = Conversations(seed=seed, users=30, prefix=kill.__name__)
+        before = pipeline.journal.count()
+        with ThreadPoolExecutor(1) as pool:
+            posting = pool.submit(client.post_lists, said.turns(TURNS), length=40)
+            wait_until(lambda: pipeline.journal.count() > before + 20, what="work to begin")
+            kill(pipeline)
+            down_at = time.monotonic()
+            # Lists that were accepted before leave nothing to tell: more are posted now.
+            late = pool.submit(_post_meanwhile, pipeline, said, client)
+            wait_until(
+                lambda: _down_long_enough(pipeline, client, down_at),
+                what="the outage to be told",
+                timeout_s=90.0,
+                poll_s=0.2,
+            )
+            pipeline.start_stores()
+            up_at = time.monotonic()
+            posting.result()
+            late.result()
+        logger.info("%s: accepted again after %.1f s", kill.__name__, time.monotonic() - up_at)
+        pipeline.tend()
+        pipeline.wait_settled()
+        logger.info("%s: settled after %.1f s", kill.__name__, time.monotonic() - up_at)
+        logger.info("processes that ended by themselves: %s", pipeline.ended_unasked)
+        assert_nothing_lost_or_doubled(pipeline, client, note=f"seed {seed}", among_others=True)
+        assert {answer.status for answer in client.answers} == {202, 503}
+        refused = [answer for answer in client.answers if answer.status == 503]
+        assert all(answer.retry_after for answer in refused), refused
+        assert pipeline.ended_unasked == []
+
+
+def _post_meanwhile(pipeline: Pipeline, said: Conversations, client: ChatClient) -> None:
+    late = Conversations(seed=said.seed, users=10, prefix=f"late-{said.users[0]}")
+    other = pipeline.client()
+    other.answers = client.answers
+    other.accepted = client.accepted
+    other.post_lists(late.turns(TURNS // 4), length=20)
+
+
+def _down_long_enough(pipeline: Pipeline, client: ChatClient, down_at: float) -> bool:
+    pipeline.tend()
+    told = any(answer.status == 503 for answer in list(client.answers))
+    return told and time.monotonic() - down_at >= DOWN_S
