@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -25,6 +27,9 @@ Pool: TypeAlias = AsyncConnectionPool[Connection]
 # Another process may be migrating: a large index takes minutes, a hanging process must not take
 # every later start with it.
 LOCK_WAIT_MS_MAX: Final = 120_000
+
+# Attempts then lie at most two seconds apart, however long the server has been away.
+_RECONNECT_ROUND_SECONDS: Final = 3.0
 
 _NAME_LINE: Final = re.compile(r"-- name: ([a-z][a-z0-9_]*)")
 _LOOKS_LIKE_NAME_LINE: Final = re.compile(r"\s*--\s*name\s*:", re.IGNORECASE)
@@ -329,6 +334,8 @@ async def open_pool(
         max_size=max_size,
         configure=configure,
         timeout=timeout_seconds,
+        reconnect_timeout=_RECONNECT_ROUND_SECONDS,
+        reconnect_failed=_Reconnecting(),
         open=False,
         name=application_name,
     )
@@ -338,6 +345,30 @@ async def open_pool(
         await pool.close()
         raise
     return pool
+
+
+class _Reconnecting:
+    """Begins another round of attempts to connect when one has failed.
+
+    A pool doubles the pause between its attempts, so that after a long outage it would find the
+    server again only after another one of about half that length. And once it has given up it tries
+    only for who asks it next, while those who wait already go on waiting.
+    """
+
+    def __init__(self) -> None:
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def __call__(self, pool: Pool) -> None:
+        """Called by the pool; the round is a task, since the pool waits for this call."""
+        task = asyncio.create_task(self._ask(pool))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _ask(self, pool: Pool) -> None:
+        # Who asks for a connection makes the pool try; whether there is one makes no difference.
+        with suppress(psycopg.OperationalError):
+            async with pool.connection():
+                pass
 
 
 async def _prepare_application_role(conninfo: str, schema: str | None) -> bool:
