@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from schemas.topics import proposals_topic
 from tests.support.chat_client import ChatClient
 from tests.support.conversations import Conversations
 from tests.support.pipeline import Pipeline, running_pipeline
-from tests.support.pipeline_checks import assert_nothing_lost_or_doubled
+from tests.support.pipeline_checks import assert_nothing_lost_or_doubled, calls_by_turn
+from tests.support.pipeline_site import GENERATION
 from tests.support.waiting import wait_until
 
 logger = logging.getLogger(__name__)
@@ -20,6 +22,8 @@ logger = logging.getLogger(__name__)
 SEED = 20_260_305
 DOWN_S = 20.0
 TURNS = 400
+AGAIN_S_MAX = 6.0
+"""Clients try again at least every two seconds, however long the store was away."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,8 @@ class TestAStoreThatIsDown:
             up_at = time.monotonic()
             posting.result()
             late.result()
-        logger.info("%s: accepted again after %.1f s", kill.__name__, time.monotonic() - up_at)
+        again_s = min(one.at_s for one in client.answers if one.status == 202 and one.at_s > up_at)
+        logger.info("%s: accepted again after %.1f s", kill.__name__, again_s - up_at)
         pipeline.tend()
         pipeline.wait_settled()
         logger.info("%s: settled after %.1f s", kill.__name__, time.monotonic() - up_at)
@@ -66,7 +71,43 @@ class TestAStoreThatIsDown:
         assert {answer.status for answer in client.answers} == {202, 503}
         refused = [answer for answer in client.answers if answer.status == 503]
         assert all(answer.retry_after for answer in refused), refused
+        assert again_s - up_at < AGAIN_S_MAX, "whoever waits longer than need be has backed off"
         assert pipeline.ended_unasked == []
+
+
+class TestAnAnswerThatStands:
+    def test_is_not_asked_for_again_by_the_worker_that_comes_after(
+        self, pipeline: Pipeline
+    ) -> None:
+        note = f"seed {SEED + 2}"
+        client = pipeline.client()
+        said = Conversations(seed=SEED + 2, users=30, prefix="answered")
+        turns = [said.turn(user=user, text=f"WAITING is what {user} does.") for user in said.users]
+        before = pipeline.journal.count()
+        proposals = _proposals(pipeline)
+        pipeline.journal.ask(blocked=("WAITING",))
+        client.post_lists(turns)
+        wait_until(
+            lambda: pipeline.journal.count() == before + len(turns), what="every turn to be asked"
+        )
+        # An answer is appended without Postgres; what to make of it cannot be decided.
+        pipeline.kill_postgres()
+        pipeline.journal.ask()
+        wait_until(
+            lambda: _proposals(pipeline) == proposals + len(turns), what="every answer to stand"
+        )
+        (worker,) = pipeline.workers
+        worker.kill()
+        pipeline.start_stores()
+        worker.start()
+        pipeline.wait_settled()
+        assert_nothing_lost_or_doubled(pipeline, client, note=note, among_others=True)
+        asked = calls_by_turn(pipeline)
+        assert {asked[turn.turn_id] for turn in client.accepted.values()} == {1}, note
+
+
+def _proposals(pipeline: Pipeline) -> int:
+    return sum(pipeline.ends(proposals_topic(GENERATION)).values())
 
 
 def _post_meanwhile(pipeline: Pipeline, said: Conversations, client: ChatClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,11 +39,13 @@ class Answer:
         status: the HTTP status; 0 where there was no answer at all.
         retry_after: the header of that name.
         body: the JSON body, if there was one.
+        at_s: when, by the monotonic clock.
     """
 
     status: int
     retry_after: str | None = None
     body: Any = None
+    at_s: float = field(default_factory=time.monotonic)
 
 
 @dataclass(slots=True, eq=False)
