@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from projections.coalescing import REQUESTS_MAX, Coalescer
+from tests.support.virtual_time import run_virtual
 
 
 class _Unreachable(Exception):
@@ -110,3 +111,27 @@ def test_those_who_wait_when_it_is_closed_are_cancelled() -> None:
         assert all(isinstance(answer, asyncio.CancelledError) for answer in answers)
 
     asyncio.run(scenario())
+
+
+def test_whoever_asks_again_as_soon_as_it_is_answered_is_answered_again() -> None:
+    async def scenario() -> None:
+        coalescer = _Store().coalescer()
+        for number in range(5):
+            assert await coalescer(number) == 2 * number
+
+    run_virtual(scenario())
+
+
+def test_the_first_of_a_batch_waits_a_moment_for_company() -> None:
+    async def scenario() -> None:
+        store = _Store()
+        coalescer = Coalescer(store.ask, queries_max=1, shared_failure=_Unreachable, gather_s=0.01)
+
+        async def late(number: int) -> int:
+            await asyncio.sleep(0.005)
+            return await coalescer(number)
+
+        assert [*await asyncio.gather(coalescer(1), late(2))] == [2, 4]
+        assert store.queries == [[1, 2]]
+
+    run_virtual(scenario())
