@@ -117,6 +117,10 @@ class ReportBuilder:
         self._format = format_name
         self._conversations: dict[tuple[str | None, str], ConversationReport] = {}
         self._unreadable: list[Unreadable] = []
+        # Kept as they grow: a sum over every conversation for each batch would be quadratic.
+        self._accepted = 0
+        self._already_there = 0
+        self._refused = 0
         self._bytes_read = 0
 
     def note_read(self, position: int) -> None:
@@ -139,14 +143,28 @@ class ReportBuilder:
         report.notes.update(read.notes)
         return report
 
+    def note_accepted(self, report: ConversationReport) -> None:
+        """Note that a turn of a conversation was appended."""
+        report.accepted += 1
+        self._accepted += 1
+
+    def note_already_there(self, report: ConversationReport) -> None:
+        """Note that the ledger held a turn of a conversation before."""
+        report.already_there += 1
+        self._already_there += 1
+
+    def note_refused(self, report: ConversationReport, turn: RefusedTurn) -> None:
+        """Note that a turn of a conversation could not be imported."""
+        report.refused.append(turn)
+        self._refused += 1
+
     def progress(self) -> ImportProgress:
         """Return the sums so far."""
-        report = self.report()
         return ImportProgress(
-            accepted=report.accepted,
-            already_there=report.already_there,
-            refused=report.refused,
-            unreadable=len(report.unreadable),
+            accepted=self._accepted,
+            already_there=self._already_there,
+            refused=self._refused,
+            unreadable=len(self._unreadable),
             bytes_read=self._bytes_read,
         )
 

@@ -113,7 +113,7 @@ async def import_file(
     seen: set[tuple[UUID, UUID]] = set()
     # Read in a thread, one batch at a time, so that the appender's loop is never kept waiting.
     while batch := await asyncio.to_thread(next, batches, None):
-        new = await _unknown(appender, known, tenant, batch, seen)
+        new = await _unknown(appender, known, tenant, batch, seen, builder=builder)
         await _append(appender, tenant, new, builder)
         progress(builder.progress())
     progress(builder.progress())
@@ -140,7 +140,8 @@ def _drafts_of(part: Conversation, owner: str | None, builder: ReportBuilder) ->
         try:
             cleaned = _checked(part, turn, user_id)
         except InvalidInput as error:
-            report.refused.append(RefusedTurn(turn_id=turn.client_turn_id, reason=str(error)))
+            refused = RefusedTurn(turn_id=turn.client_turn_id, reason=str(error))
+            builder.note_refused(report, refused)
         else:
             yield _Draft(turn=cleaned, report=report)
 
@@ -182,6 +183,8 @@ async def _unknown(
     tenant: str,
     batch: Sequence[_Draft],
     seen: set[tuple[UUID, UUID]],
+    *,
+    builder: ReportBuilder,
 ) -> list[_Draft]:
     """Return the turns that neither the ledger nor this import has; count the others."""
     identities = await appender.identify(tenant, [draft.turn for draft in batch])
@@ -198,7 +201,7 @@ async def _unknown(
         if key in seen:
             draft.report.repeated += 1
         elif identity.turn_id in held[identity.subject]:
-            draft.report.already_there += 1
+            builder.note_already_there(draft.report)
         else:
             new.append(draft)
         seen.add(key)
@@ -233,14 +236,14 @@ def _settle(
     failed: LogUnavailable | None = None
     for draft, result in zip(drafts, results, strict=True):
         if isinstance(result, Appended):
-            draft.report.accepted += 1
+            builder.note_accepted(draft.report)
         elif isinstance(result.error, LogBusy):
             busy.append(draft)
         elif isinstance(result.error, LogUnavailable):
             failed = result.error
         else:
-            turn_id = draft.turn.turn_id or ""
-            draft.report.refused.append(RefusedTurn(turn_id=turn_id, reason=str(result.error)))
+            refused = RefusedTurn(turn_id=draft.turn.turn_id or "", reason=str(result.error))
+            builder.note_refused(draft.report, refused)
     if failed is not None:
         raise _stopped(failed, builder)
     return busy

@@ -12,7 +12,7 @@ import pytest
 from producers.importers import run
 from producers.importers.chatgpt_messages import LeftOut
 from producers.importers.formats import detect
-from producers.importers.report import ImportProgress, ImportReport
+from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
 from producers.importers.run import import_file
 from producers.turns_input import TURNS_MAX, TurnInput
 from schemas.errors import InvalidInput, LogBusy, LogUnavailable
@@ -133,6 +133,28 @@ def test_a_turn_against_the_policy_costs_itself_alone(importing: Import) -> None
     assert "lone surrogate" in refused.reason
     assert [part.place for part in report.unreadable] == ["conversation 2"]
     assert importing.progress[-1].unreadable == 1
+
+
+def test_progress_adds_up_to_the_report_without_going_through_it(
+    importing: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importing.lines(LINE)
+    reported = ReportBuilder.report
+    asked = 0
+
+    def report(builder: ReportBuilder) -> ImportReport:
+        nonlocal asked
+        asked += 1
+        return reported(builder)
+
+    monkeypatch.setattr(ReportBuilder, "report", report)
+    others = [{**LINE, "conversation_id": f"c{number}"} for number in range(2 * TURNS_MAX)]
+    told = importing.lines(LINE, {**LINE, "user_text": " "}, *others)
+
+    assert asked == 1
+    last = importing.progress[-1]
+    assert (last.accepted, last.already_there, last.refused) == (2 * TURNS_MAX, 1, 1)
+    assert (told.accepted, told.already_there, told.refused) == (2 * TURNS_MAX, 1, 1)
 
 
 def test_what_is_left_out_is_told_by_reason(importing: Import) -> None:
