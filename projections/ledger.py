@@ -284,9 +284,14 @@ class PostgresLedger:
             async with connection.transaction():
                 await self._enter(connection, {one.subject for one in asked})
                 found = await connection.execute(_QUERIES["select_related"], named, binary=True)
-            for place, *columns, retracted_at in await found.fetchall():
-                stored = StoredMemory(memory=_memory(columns), retracted=retracted_at is not None)
-                related[place].append(stored)
+            for place, *columns, retracted_at, last_confirmed_at in await found.fetchall():
+                related[place].append(
+                    StoredMemory(
+                        memory=_memory(columns),
+                        retracted=retracted_at is not None,
+                        confirmed_at=(last_confirmed_at,),
+                    )
+                )
         return [tuple(stored) for stored in related]
 
     async def _enter(self, connection: Connection, subjects: Collection[UUID]) -> None:

@@ -105,7 +105,8 @@ SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
     memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
     memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
-    memories.valid_to, memories.recorded_at, memories.expires_at, memories.retracted_at
+    memories.valid_to, memories.recorded_at, memories.expires_at, memories.retracted_at,
+    memories.last_confirmed_at
 FROM lineages
 JOIN memories ON memories.subject = lineages.subject
     AND memories.lineage_id = lineages.lineage_id

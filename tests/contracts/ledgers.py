@@ -1,7 +1,7 @@
 """What every ledger owes to the workers that take a partition over; a suite to inherit from.
 
-Which memories a ledger finds is not in it: the ledger in memory, which simulations run on, finds
-none.
+Which memories are nearest to a vector is not in it: the ledger in memory, which simulations run on,
+finds those that it is told to.
 """
 
 from __future__ import annotations
@@ -14,11 +14,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.events import ProposalRejected, RejectionReason
-from schemas.ports import Ledger, PartitionProgress, TurnContext
+from schemas.events import (
+    MemoryAdded,
+    MemoryConfirmed,
+    MemoryRetracted,
+    ProposalRejected,
+    RejectionReason,
+)
+from schemas.memory import statement_key
+from schemas.ports import Ledger, PartitionProgress, StoredMemory, TurnContext
 from schemas.records import Closing
 from schemas.slots import Slot
-from tests.support.log_writer import AppendedTurn, LogWriter
+from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at
 
 SETTLED_S = 5.0
 """How long a wait that is due may take to end; on a busy machine much of it is the machine's."""
@@ -55,6 +62,21 @@ class LedgerSite:
             partition=self.writer.partition,
             vector=None,
             known_max=0,
+        )
+
+    async def related(
+        self,
+        *,
+        slots: Sequence[tuple[Slot, str]] = (),
+        statement_keys: Sequence[bytes] = (),
+        memory_ids: Sequence[UUID] = (),
+    ) -> tuple[StoredMemory, ...]:
+        """Return what the first user's memories are, as far as it is named."""
+        return await self.ledger.related(
+            subject=self.writer.subject,
+            slots=slots,
+            statement_keys=statement_keys,
+            memory_ids=memory_ids,
         )
 
     async def closed(self, closing: Closing = Closing.NOTHING_FOUND, floor: int = 0) -> int:
@@ -272,6 +294,64 @@ class LedgerContract:
             )
 
             assert found == ()
+
+        play(act)
+
+    def test_tells_when_a_memory_was_last_confirmed(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            added = site.writer.new_memory(turn, slot=Slot.RESIDENCE)
+            await site.writer.append(site.writer.outcome(turn, [MemoryAdded(memory=added)]))
+            await site.catch_up()
+            key = statement_key(added.kind, added.about, added.content, added.valid_from)
+
+            async def found() -> list[StoredMemory]:
+                """Return what is found by slot, by statement and by id."""
+                by_slot = await site.related(slots=[(Slot.RESIDENCE, "user")])
+                by_statement = await site.related(statement_keys=[key])
+                by_id = await site.related(memory_ids=[added.memory_id])
+                return [*by_slot, *by_statement, *by_id]
+
+            before = await found()
+            assert [stored.memory for stored in before] == [
+                added.model_copy(update={"embedding": None})
+            ] * 3
+            assert all(stored.live for stored in before)
+            assert {max(stored.confirmed_at, default=NOON) for stored in before} == {NOON}
+
+            for minutes in (9, 5):
+                turn = await site.writer.turn()
+                confirmed = MemoryConfirmed(
+                    memory_id=added.memory_id,
+                    turn_id=turn.turn_id,
+                    quote="quote",
+                    confirmed_at=at(minutes),
+                )
+                await site.writer.append(site.writer.outcome(turn, [confirmed]))
+            await site.catch_up()
+
+            assert [max(stored.confirmed_at) for stored in await found()] == [at(9)] * 3
+
+        play(act)
+
+    def test_tells_that_a_memory_was_withdrawn(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            added = site.writer.new_memory(turn)
+            await site.writer.append(site.writer.outcome(turn, [MemoryAdded(memory=added)]))
+            turn = await site.writer.turn()
+            withdrawn = MemoryRetracted(
+                memory_id=added.memory_id,
+                turn_id=turn.turn_id,
+                quote="quote",
+                retracted_at=at(1),
+            )
+            await site.writer.append(site.writer.outcome(turn, [withdrawn]))
+            await site.catch_up()
+
+            (stored,) = await site.related(memory_ids=[added.memory_id])
+
+            assert (stored.retracted, stored.live) == (True, False)
 
         play(act)
 

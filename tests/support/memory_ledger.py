@@ -8,10 +8,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.keyring import SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
-from schemas.memory import Memory
+from schemas.memory import Memory, statement_key
 from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing, Outcome
 from schemas.slots import Slot
@@ -52,6 +53,7 @@ class MemoryLedger:
         self._memories = memories_topic(generation)
         self._partitions = partitions
         self._states: dict[int, _Partition] = defaultdict(_Partition)
+        self._subjects: dict[UUID, SubjectState] = {}
         self._moved = asyncio.Event()
 
     async def project(self, partition: int, *, most: int = 1_000_000) -> None:
@@ -122,10 +124,18 @@ class MemoryLedger:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
     ) -> tuple[StoredMemory, ...]:
-        """Return nothing: every statement is new."""
-        del subject, slots, statement_keys, memory_ids
+        """Return every version of the lineages that hold any of what is named."""
         self._check()
-        return ()
+        state = self._subjects.get(subject)
+        rows = () if state is None else tuple(state.memories.values())
+        lineages = {
+            row.memory.lineage_id
+            for row in rows
+            if row.memory.memory_id in memory_ids
+            or (row.memory.slot, row.memory.about) in slots
+            or _key(row.memory) in statement_keys
+        }
+        return tuple(_stored(row) for row in rows if row.memory.lineage_id in lineages)
 
     async def _asked(self, partition: int) -> _Partition:
         self._check()
@@ -154,6 +164,21 @@ class MemoryLedger:
         state.opened.pop(outcome.turn_id, None)
         # The lowest offset of an id wins.
         state.closed.setdefault(outcome.turn_id, outcome)
+        told = self._subjects.setdefault(subject, SubjectState(subject=subject))
+        told.apply(LoggedOutcome(offset=record.position.offset, outcome=outcome))
+
+
+def _key(memory: Memory) -> bytes:
+    return statement_key(memory.kind, memory.about, memory.content, memory.valid_from)
+
+
+def _stored(row: MemoryRow) -> StoredMemory:
+    # Like the read model's ledger: without vectors, and with the last confirmation only.
+    return StoredMemory(
+        memory=row.memory.model_copy(update={"embedding": None}),
+        retracted=row.retracted_at is not None,
+        confirmed_at=(row.last_confirmed_at,),
+    )
 
 
 def closings(ledger: MemoryLedger, partition: int) -> dict[UUID, Closing]:
