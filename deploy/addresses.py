@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from deploy.home import Home
+from deploy.home import SHARED_SETTINGS, Home
 from schemas.errors import ConfigurationError
 from schemas.settings import Settings
 
@@ -25,6 +25,31 @@ class Addresses:
     database_url: str
     keyring_url: str
     kafka_bootstrap: str
+
+
+def running_settings() -> Settings:
+    """Return the settings from the environment, filled up with those of the running pipeline.
+
+    A verb in a new shell so works on the pipeline as it was started. Where the environment names
+    both stores, it speaks of a pipeline elsewhere, and nothing is filled up.
+
+    Raises:
+        ConfigurationError: a variable cannot be used.
+    """
+    settings = Settings.from_environment()
+    if settings.database_url is not None and settings.kafka_bootstrap is not None:
+        return settings
+    state = Home(settings.home).read_state()
+    if state is None:
+        return settings
+    shared = Settings.model_validate(state.settings)
+    return settings.model_copy(
+        update={
+            name: getattr(shared, name)
+            for name in SHARED_SETTINGS
+            if name not in settings.model_fields_set
+        }
+    )
 
 
 def resolve(settings: Settings) -> Addresses:

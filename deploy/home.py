@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deploy.embedded.directories import write_private
 from schemas.errors import ConfigurationError
 
 _OPEN_TO_WALK: Final = 0o755
@@ -39,7 +40,8 @@ class RunState(BaseModel):
     """What runs under a home, written by the supervisor whenever it changes.
 
     Attributes:
-        supervisor: the supervisor itself.
+        settings: the settings that every process was started with and that a verb needs too, as in
+            :data:`SHARED_SETTINGS`.
         database_url: the read model's database.
         keyring_url: the keyring's database.
         kafka_bootstrap: the broker.
@@ -50,7 +52,7 @@ class RunState(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    supervisor: ChildState
+    settings: dict[str, Any]
     database_url: str
     keyring_url: str
     kafka_bootstrap: str
@@ -58,6 +60,19 @@ class RunState(BaseModel):
     embedded_broker: bool
     gateway_url: str
     children: tuple[ChildState, ...]
+
+
+SHARED_SETTINGS: Final = (
+    "partitions",
+    "generation",
+    "embedder",
+    "embedder_model",
+    "embedder_dimension",
+    "embedder_base_url",
+    "key_directory",
+    "recall_min_similarity",
+)
+"""What a verb must have in common with the processes of the pipeline that it works on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,11 @@ class Home:
     def state_file(self) -> Path:
         """What runs now."""
         return self.run / "state.json"
+
+    @property
+    def supervisor_file(self) -> Path:
+        """Who holds this home; written before anything is started."""
+        return self.run / "supervisor.json"
 
     @property
     def lock_file(self) -> Path:
@@ -143,20 +163,26 @@ class Home:
 
     def write_state(self, state: RunState) -> None:
         """Replace the state file at once, readable by its owner only."""
-        write_privately(self.state_file, state.model_dump_json(indent=2))
+        write_private(self.state_file, state.model_dump_json(indent=2))
 
     def forget_state(self) -> None:
         """Remove the state file."""
         self.state_file.unlink(missing_ok=True)
 
+    def read_supervisor(self) -> ChildState | None:
+        """Return the supervisor that last held this home; it may be gone."""
+        try:
+            return ChildState.model_validate_json(self.supervisor_file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValidationError):
+            return None
 
-def write_privately(path: Path, text: str) -> None:
-    """Replace a file at once, with mode 0600 from its first byte on."""
-    partial = path.with_name(path.name + ".partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    partial.replace(path)
+    def write_supervisor(self, supervisor: ChildState) -> None:
+        """Say who holds this home, before anything is started."""
+        write_private(self.supervisor_file, supervisor.model_dump_json())
+
+    def forget_supervisor(self) -> None:
+        """Say that nobody holds this home."""
+        self.supervisor_file.unlink(missing_ok=True)
 
 
 def disk_use_bytes(directory: Path) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from deploy.addresses import Addresses
-from deploy.home import Home, write_privately
+from deploy.embedded.directories import write_private
+from deploy.home import Home
 from processors.extractors.loading import make_extractor
 from projections.embedders import make_embedder
 from projections.read_model import open_read_model
@@ -57,4 +58,4 @@ async def _ensure_api_key(keyring: Keyring, home: Home) -> None:
             home.api_key_file.unlink()
         else:
             return
-    write_privately(home.api_key_file, await keyring.create_api_key(DEFAULT_TENANT) + "\n")
+    write_private(home.api_key_file, await keyring.create_api_key(DEFAULT_TENANT) + "\n")

@@ -2,16 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 from deploy.addresses import Addresses
+from projections.embedders import make_embedder
+from projections.embedders.checks import CheckedEmbedder
 from projections.ledger import PostgresLedger
 from projections.read_model import ReadModel, open_read_model
+from schemas.errors import ConfigurationError
 from schemas.keyring import Keyring
+from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
 from schemas.settings import Settings
+from schemas.topics import TURNS
+
+
+@contextlib.asynccontextmanager
+async def embedder_of(settings: Settings, *, warm: bool = False) -> AsyncIterator[CheckedEmbedder]:
+    """Make the embedder and release what it holds on leaving.
+
+    Args:
+        settings: which one.
+        warm: load it now instead of at the first text.
+
+    Raises:
+        ConfigurationError: it cannot be made, or not be loaded.
+    """
+    embedder = make_embedder(settings)
+    try:
+        if warm:
+            await embedder.warm_up()
+        yield embedder
+    finally:
+        await embedder.aclose()
+
+
+async def check_topics(settings: Settings, addresses: Addresses) -> None:
+    """Refuse to work with another number of partitions than the ledger was made with.
+
+    It decides in which partition a subject's records stand: with another number, half of them
+    would be appended where no reader takes them for the subject's.
+
+    Raises:
+        ConfigurationError: the number differs, or the topics do not exist.
+        LogUnavailable: the broker does not answer.
+    """
+    found = await asyncio.to_thread(partition_count, addresses.kafka_bootstrap, TURNS)
+    if found is None:
+        raise ConfigurationError(f"the topic {TURNS} does not exist: start with `memledger up`")
+    if found != settings.partitions:
+        raise ConfigurationError(
+            f"the topic {TURNS} has {found} partitions, MEMLEDGER_PARTITIONS is "
+            f"{settings.partitions}: set it to {found}"
+        )
 
 
 @contextlib.asynccontextmanager

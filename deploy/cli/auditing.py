@@ -6,15 +6,13 @@ import asyncio
 
 import click
 
-from deploy.addresses import resolve
+from deploy.addresses import resolve, running_settings
 from deploy.cli.output import console, json_option, print_json, table
-from deploy.wiring import keyring_of, ledger_of, read_model_of
+from deploy.wiring import check_topics, embedder_of, keyring_of, ledger_of, read_model_of
 from projections.audit import AuditReport
 from projections.audit import audit as account
 from projections.digest import ReadModelComparer
-from projections.embedders import make_embedder
 from schemas.records import Closing
-from schemas.settings import Settings
 
 
 @click.command()
@@ -40,8 +38,9 @@ def audit(*, log_only: bool, as_json: bool) -> None:
 
 
 async def _audit(*, log_only: bool) -> AuditReport:
-    settings = Settings.from_environment()
+    settings = running_settings()
     addresses = resolve(settings)
+    await check_topics(settings, addresses)
     async with keyring_of(settings, addresses) as keyring:
         if log_only:
             return await account(
@@ -50,8 +49,8 @@ async def _audit(*, log_only: bool) -> AuditReport:
                 generation=settings.generation,
                 partitions=settings.partitions,
             )
-        embedder = make_embedder(settings)
         async with (
+            embedder_of(settings) as embedder,
             read_model_of(settings, addresses, embedder, name="audit") as read_model,
             ledger_of(read_model) as ledger,
         ):
@@ -104,15 +103,17 @@ def _print(report: AuditReport) -> None:
         "duplicate_turns": "turns were appended more than once; the first append counts",
         "doubled_outcomes": "outcomes were appended more than once; the first append counts",
         "unreadable_turns": "records of the turns topic name no subject that belongs there",
-        "subjects_differing": "subjects' rows differ from the fold of their log",
     }
     for name, remark in remarks.items():
         if totals.get(name):
             out.print(f"{totals[name]} {remark}")
+    if report.comparison is not None and report.comparison.differences:
+        out.print(
+            f"{len(report.comparison.differences)} subjects' rows differ from the fold of their log"
+        )
     for error, count in totals.get("dead_letters", {}).items():
         out.print(f"{count} dead letters: {error}")
-    out.print(
-        "[green]every turn is accounted for[/green]"
-        if report.passed
-        else "[red]NOT everything is accounted for: see --json[/red]"
-    )
+    if report.passed:
+        out.print("every turn is accounted for", style="green")
+    else:
+        out.print("NOT everything is accounted for: see --json", style="red")

@@ -18,9 +18,9 @@ import click
 import httpx
 from rich.console import Console
 
-from deploy.addresses import resolve
+from deploy.addresses import resolve, running_settings
 from deploy.cli.lifecycle import start_detached, stop, supervisor_holds, wait_until_ready
-from deploy.cli.output import console, json_option, print_json, table
+from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.home import Home, RunState
 from deploy.trace import TurnTrace, trace_turn
 from deploy.wiring import keyring_of
@@ -74,7 +74,7 @@ def demo(*, as_json: bool) -> None:
     Uses the pipeline that runs under MEMLEDGER_HOME, or starts one in a temporary directory and
     removes it afterwards.
     """
-    settings = Settings.from_environment()
+    settings = running_settings()
     announce = Console(stderr=True, highlight=False)
     with _pipeline(settings, announce) as (home, state):
         story = _tell(home, state)
@@ -95,11 +95,16 @@ def _pipeline(settings: Settings, announce: Console) -> Iterator[tuple[Home, Run
     os.environ.update({"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0"})
     home = Home(root).make()
     try:
-        start_detached(home, workers=1)
-        yield home, wait_until_ready(home, timeout_s=_READY_TIMEOUT_S, announce=announce)
+        supervisor = start_detached(home, workers=1)
+        yield (
+            home,
+            wait_until_ready(
+                home, timeout_s=_READY_TIMEOUT_S, announce=announce, supervisor=supervisor
+            ),
+        )
     finally:
         announce.print("· stopping what was started for the demonstration")
-        stop(Settings.from_environment(), home)
+        stop(running_settings(), home)
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -134,14 +139,14 @@ class _Story:
     def print(self) -> None:
         """Print the story for a person."""
         out = console()
-        out.print(f"[bold]One user's story[/bold] (user {self.user})\n")
+        out.print(f"One user's story (user {self.user})\n", style="bold")
         for number, trace in enumerate(self.traces, start=1):
             _print_trace(out, number, trace)
         out.print(
             f"all three turns were recallable {self.seconds:.2f} s after the first was sent\n"
         )
         for question, answer in self.recalls.items():
-            out.print(f"[bold]recall[/bold] {question}")
+            out.print(f"recall  {question}", style="bold")
             for memory in answer["memories"]:
                 out.print(f"  {memory['score']:.2f}  {memory['content']}   ← “{memory['quote']}”")
             if not answer["memories"]:
@@ -155,7 +160,7 @@ class _Story:
                 (memory["valid_to"] or "")[:10],
                 f"“{memory['quote']}”",
             )
-        out.print("\n[bold]memories, with history[/bold]")
+        out.print("\nmemories, with history", style="bold")
         out.print(rows)
 
 
@@ -209,7 +214,10 @@ def _post_turn(client: httpx.Client, user: str, line: Line) -> dict[str, Any]:
 
 
 def _call(client: httpx.Client, method: str, path: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - httpx's own
-    answer = client.request(method, path, **arguments)
+    try:
+        answer = client.request(method, path, **arguments)
+    except httpx.HTTPError as error:
+        raise MemledgerError(f"{method} {path} failed: {error}") from None
     if answer.is_error:
         raise MemledgerError(
             f"{method} {path} was answered with {answer.status_code}: {answer.text}"
@@ -219,7 +227,7 @@ def _call(client: httpx.Client, method: str, path: str, **arguments: Any) -> dic
 
 
 async def _traces(user: str, accepted: list[dict[str, Any]]) -> list[TurnTrace]:
-    settings = Settings.from_environment()
+    settings = running_settings()
     addresses = resolve(settings)
     async with keyring_of(settings, addresses) as keyring:
         keys = (await keyring.subjects_for(DEFAULT_TENANT, [user], create=False))[user]
@@ -240,10 +248,11 @@ def _print_trace(out: Console, number: int, trace: TurnTrace) -> None:
     position = trace.turn_record.position
     sealed = trace.turn_record.value or b""
     out.print(
-        f"[bold]turn {number}[/bold]  {trace.turn.occurred_at:%Y-%m-%d}  “{trace.turn.user_text}”"
+        f"turn {number}  {trace.turn.occurred_at:%Y-%m-%d}  “{shown(trace.turn.user_text)}”",
+        style="bold",
     )
     out.print(
-        f"  appended   {position.topic}\\[{position.partition}] offset {position.offset}, "
+        f"  appended   {position.topic}[{position.partition}] offset {position.offset}, "
         f"sealed: {sealed[:12].hex()}… ({len(sealed)} bytes)"
     )
     if trace.proposal is not None:

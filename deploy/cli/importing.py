@@ -12,16 +12,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from deploy.addresses import resolve
-from deploy.cli.output import console, json_option, print_json, table
-from deploy.wiring import keyring_of, producer_of, read_model_of
+from deploy.addresses import resolve, running_settings
+from deploy.cli.output import console, json_option, print_json, shown, table
+from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.importers.formats import AUTO, IMPORTERS
 from producers.importers.report import ConversationReport, ImportProgress, ImportReport
 from producers.importers.run import import_file
-from projections.embedders import make_embedder
 from projections.known_turns import ProjectedTurns
-from schemas.settings import DEFAULT_TENANT, Settings
+from schemas.settings import DEFAULT_TENANT
 
 _ROWS_SHOWN_MAX = 50
 
@@ -85,10 +84,11 @@ async def _import(
     user: str | None,
     show: Callable[[ImportProgress], None],
 ) -> ImportReport:
-    settings = Settings.from_environment()
+    settings = running_settings()
     addresses = resolve(settings)
-    embedder = make_embedder(settings)
+    await check_topics(settings, addresses)
     async with (
+        embedder_of(settings) as embedder,
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="import") as read_model,
         producer_of(addresses, name="import") as producer,
@@ -136,7 +136,7 @@ def _print(report: ImportReport) -> None:
     for conversation in report.conversations[:_ROWS_SHOWN_MAX]:
         left_out = ", ".join(f"{count} {why}" for why, count in conversation.left_out.items())
         rows.add_row(
-            conversation.title or conversation.conversation_id,
+            shown(conversation.title or conversation.conversation_id),
             str(conversation.accepted),
             str(conversation.already_there + conversation.repeated),
             str(len(conversation.refused)),
@@ -147,9 +147,9 @@ def _print(report: ImportReport) -> None:
         click.echo(f"... and {len(report.conversations) - _ROWS_SHOWN_MAX} more: see --json")
     for conversation in report.conversations:
         for turn in conversation.refused:
-            click.echo(f"refused {turn.turn_id}: {turn.reason}", err=True)
+            click.echo(shown(f"refused {turn.turn_id}: {turn.reason}"), err=True)
     for part in report.unreadable:
-        click.echo(f"unreadable {part.place}: {part.reason}", err=True)
+        click.echo(shown(f"unreadable {part.place}: {part.reason}"), err=True)
     click.echo(
         f"\n{report.format}: {report.accepted} appended, {report.already_there} there already, "
         f"{report.refused} refused, {len(report.unreadable)} unreadable"

@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
-from deploy.addresses import resolve
+from deploy.addresses import resolve, running_settings
 from deploy.cli.output import json_option, print_json
 from deploy.wiring import keyring_of
 from schemas.errors import InvalidInput
-from schemas.settings import DEFAULT_TENANT, Settings
+from schemas.settings import DEFAULT_TENANT
 from schemas.text import clean_identifier
 
 _TOKEN_PARTS: Final = 3
@@ -27,13 +27,14 @@ def keys() -> None:
     "--tenant",
     default=DEFAULT_TENANT,
     show_default=True,
-    help="The tenant that the key is bound to; made where there is none of that name.",
+    help="The tenant that the key is bound to.",
 )
+@click.option("--new-tenant", is_flag=True, help="Make the tenant first.")
 @json_option
-def create(*, tenant: str, as_json: bool) -> None:
+def create(*, tenant: str, new_tenant: bool, as_json: bool) -> None:
     """Make an API key and print it, this once: only its hash is kept."""
     name = clean_identifier("tenant", tenant)
-    token = asyncio.run(_create(name))
+    token = asyncio.run(_create(name, new_tenant=new_tenant))
     if as_json:
         print_json({"tenant": name, "key_id": token.split("_")[1], "api_key": token})
     else:
@@ -52,10 +53,11 @@ def revoke(*, key_id: str, as_json: bool) -> None:
         click.echo(f"revoked {key_id}")
 
 
-async def _create(tenant: str) -> str:
-    settings = Settings.from_environment()
+async def _create(tenant: str, *, new_tenant: bool) -> str:
+    settings = running_settings()
     async with keyring_of(settings, resolve(settings)) as keyring:
-        await keyring.ensure_tenant(tenant)
+        if new_tenant:
+            await keyring.ensure_tenant(tenant)
         return await keyring.create_api_key(tenant)
 
 
@@ -66,6 +68,6 @@ async def _revoke(key_id: str) -> None:
             problem="is a whole key",
             remedy="give its middle part alone, and revoke the key: it was on a command line",
         )
-    settings = Settings.from_environment()
+    settings = running_settings()
     async with keyring_of(settings, resolve(settings)) as keyring:
         await keyring.revoke_api_key(key_id)

@@ -53,8 +53,8 @@ def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
     settings = Settings.from_environment()
     home = Home(settings.home).make()
     announce = Console(stderr=True, highlight=False)
+    supervisor = None
     if supervisor_holds(home):
-        state = home.read_state()
         if not detach:
             raise ConfigurationError(
                 f"a pipeline runs under {home.root} already: see `memledger status`, stop it with "
@@ -70,8 +70,8 @@ def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
         ).run()
         return
     else:
-        start_detached(home, workers=workers)
-    state = wait_until_ready(home, timeout_s=timeout_s, announce=announce)
+        supervisor = start_detached(home, workers=workers)
+    state = wait_until_ready(home, timeout_s=timeout_s, announce=announce, supervisor=supervisor)
     parts = parts_of(settings, state)
     if not as_json:
         print_parts(parts)
@@ -113,18 +113,19 @@ def supervisor_holds(home: Home) -> bool:
     """Whether a supervisor lives that holds this home."""
     try:
         with home.lock_file.open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
+            # Shared, so that those who look do not see each other.
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except BlockingIOError:
         return True
     return False
 
 
-def start_detached(home: Home, *, workers: int) -> None:
+def start_detached(home: Home, *, workers: int) -> subprocess.Popen[bytes]:
     """Start a supervisor that outlives this process and its terminal."""
     with (home.logs / "supervisor.log").open("ab") as log:
-        subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "deploy.supervisor", str(workers)],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -134,49 +135,65 @@ def start_detached(home: Home, *, workers: int) -> None:
         )
 
 
-def wait_until_ready(home: Home, *, timeout_s: float, announce: Console) -> RunState:
+def wait_until_ready(
+    home: Home,
+    *,
+    timeout_s: float,
+    announce: Console,
+    supervisor: subprocess.Popen[bytes] | None = None,
+) -> RunState:
     """Return the state of a pipeline all of whose processes answer ``/readyz`` with yes.
+
+    Args:
+        home: the pipeline's home.
+        timeout_s: how long to wait, in seconds.
+        announce: told of each step.
+        supervisor: the supervisor, where this process started it.
 
     Raises:
         MemledgerError: the supervisor gave up, or time ran out; names the part and its log.
+        ConfigurationError: it gave up since a setting cannot be used.
     """
     log_file = home.logs / "supervisor.log"
     seen = log_file.stat().st_size if log_file.exists() else 0
     deadline = time.monotonic() + timeout_s
-    grace = time.monotonic() + 5.0
     unready: list[RunningPart] = []
     while time.monotonic() < deadline:
+        ended = supervisor is not None and supervisor.poll() is not None
         seen = _tell_new_lines(log_file, seen, announce)
-        state = home.read_state()
-        if state is not None and is_alive(state.supervisor):
-            unready = [part for part in readiness(state) if not part.ready]
-            if not unready:
-                return state
-        elif time.monotonic() > grace and not supervisor_holds(home):
+        if ended:
             problem = _last_line(log_file)
             error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
             raise error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
+        state = home.read_state()
+        if state is not None:
+            unready = [part for part in readiness(state) if not part.ready]
+            if len(state.children) > 2 and not unready:  # noqa: PLR2004 - projector, worker, gateway
+                return state
         time.sleep(_POLL_S)
     waiting_for = ", ".join(f"{part.name} ({part.detail})" for part in unready) or "the supervisor"
     raise MemledgerError(
-        f"not ready after {timeout_s:.0f} s: {waiting_for}; see the logs in {home.logs}"
+        f"not ready after {timeout_s:.0f} s: {waiting_for}; see the logs in {home.logs}, stop it "
+        "with `memledger down`"
     )
 
 
 def stop(settings: Settings, home: Home) -> list[str]:
     """Stop the supervisor and all it started, or what a dead one left; return their names."""
     state = home.read_state()
+    supervisor = home.read_supervisor()
     stopped: list[str] = []
-    if state is not None and is_alive(state.supervisor):
-        end([state.supervisor], grace_s=_DOWN_TIMEOUT_S)
+    if supervisor is not None and is_alive(supervisor):
+        end([supervisor], grace_s=_DOWN_TIMEOUT_S)
         stopped.append("supervisor")
     if state is not None:
-        left = [child for child in state.children if is_alive(child)]
-        end(left, grace_s=_DOWN_TIMEOUT_S)
+        # A supervisor that was killed leaves them; one that was stopped has stopped them.
+        end([child for child in state.children if is_alive(child)], grace_s=_DOWN_TIMEOUT_S)
         stopped.extend(child.name for child in state.children)
-    stores = Stores(settings)
+    stores = Stores.embedded_under(settings, state)
     stores.stop(lambda step: stopped.append(step.removeprefix("stopping ")))
     home.forget_state()
+    home.forget_supervisor()
     return stopped
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from deploy.home import dump_json
+
+_OBEYED: Final = ("Cc", "Cf", "Zl", "Zp")
+_JOINERS: Final = "\u200c\u200d"  # they only shape letters and emoji
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -30,10 +34,24 @@ def print_json(value: object) -> None:
 
 def console() -> Console:
     """Return a console for standard output; a pipe gets plain, unwrapped lines."""
-    result = Console(highlight=False)
+    # No markup: what users wrote is printed, not obeyed.
+    result = Console(highlight=False, markup=False, emoji=False)
     if not result.is_terminal:
-        result = Console(highlight=False, width=int(os.environ.get("COLUMNS", "160")))
+        width = int(os.environ.get("COLUMNS", "160"))
+        result = Console(highlight=False, markup=False, emoji=False, width=width)
     return result
+
+
+def shown(text: str) -> str:
+    """Return a user's text without characters that a terminal or an editor would obey."""
+    return "".join(
+        character
+        if unicodedata.category(character) not in _OBEYED or character in _JOINERS
+        else " "
+        if character.isspace()
+        else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
 
 
 def table(*columns: str, title: str | None = None) -> Table:

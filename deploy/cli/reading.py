@@ -11,10 +11,9 @@ from uuid import UUID
 
 import click
 
-from deploy.addresses import resolve
-from deploy.cli.output import Moment, console, json_option, print_json, table
-from deploy.wiring import keyring_of, read_model_of
-from projections.embedders import make_embedder
+from deploy.addresses import resolve, running_settings
+from deploy.cli.output import Moment, console, json_option, print_json, shown, table
+from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.injection import injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
@@ -89,10 +88,10 @@ def recall(
     for memory in result.memories:
         rows.add_row(
             f"{memory.score:.2f}",
-            memory.content,
-            memory.about,
+            shown(memory.content),
+            shown(memory.about),
             _period(memory.valid_from, memory.valid_to),
-            f"“{memory.quote}”",
+            f"“{shown(memory.quote)}”",
         )
     if result.memories:
         console().print(rows)
@@ -139,11 +138,11 @@ def memories(
     rows = table("memory", "state", "about", "when", "said")
     for memory in found:
         rows.add_row(
-            memory.content,
+            shown(memory.content),
             memory.state.value,
-            memory.about,
+            shown(memory.about),
             _period(memory.valid_from, memory.valid_to),
-            f"“{memory.quote}”",
+            f"“{shown(memory.quote)}”",
         )
     console().print(rows)
 
@@ -153,10 +152,10 @@ async def _with_read_model(
     user: str,
     ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
-    settings = Settings.from_environment()
+    settings = running_settings()
     addresses = resolve(settings)
-    embedder = make_embedder(settings)
     async with (
+        embedder_of(settings) as embedder,
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="cli") as read_model,
     ):

@@ -8,14 +8,17 @@ from typing import Any, Final
 
 import click
 import httpx
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from deploy.cli.output import console, json_option, print_json, table
 from deploy.home import Home, RunState, disk_use_bytes
 from deploy.supervisor.children import is_alive
-from deploy.supervisor.stores import Stores
 from projections.lag import Lag, measure_lag
-from schemas.errors import MemledgerError
+from schemas.errors import LogUnavailable, MemledgerError
+from schemas.log.admin import partition_count
 from schemas.settings import Settings
+from schemas.topics import TURNS
 
 _TIMEOUT_S: Final = 2.0
 
@@ -83,7 +86,7 @@ def status(*, as_json: bool) -> None:
 
 def parts_of(settings: Settings, state: RunState) -> list[RunningPart]:
     """Return the stores and the processes of a pipeline."""
-    lag = _lag(settings, state)
+    lag = _lag(state)
     return _stores(settings, state) + [_with_lag(part, lag) for part in readiness(state)]
 
 
@@ -120,36 +123,62 @@ def print_parts(parts: list[RunningPart]) -> None:
 
 def _stores(settings: Settings, state: RunState) -> list[RunningPart]:
     home = Home(settings.home)
-    stores = Stores(settings)
-    parts = []
-    for name, store, address, directory in (
-        ("postgres", stores.postgres, state.database_url, home.postgres),
-        ("kafka", stores.broker, state.kafka_bootstrap, home.broker),
-    ):
-        shown = address.rsplit("@", 1)[-1]  # never a password
-        if store is None:
-            parts.append(RunningPart(name=name, ready=True, detail="", address=f"{shown} (given)"))
-        else:
-            running = store.is_running()
-            parts.append(
-                RunningPart(
-                    name=name,
-                    ready=running,
-                    detail="" if running else "not running",
-                    address=shown,
-                    disk_bytes=disk_use_bytes(directory),
-                )
-            )
-    return parts
+    return [
+        RunningPart(
+            name=name,
+            ready=problem is None,
+            detail=problem or "",
+            address=address if embedded else f"{address} (given)",
+            disk_bytes=disk_use_bytes(directory) if embedded else None,
+        )
+        for name, problem, address, embedded, directory in (
+            (
+                "postgres",
+                _postgres_problem(state.database_url),
+                _address_of(state.database_url),
+                state.embedded_postgres,
+                home.postgres,
+            ),
+            (
+                "kafka",
+                _kafka_problem(state.kafka_bootstrap),
+                state.kafka_bootstrap,
+                state.embedded_broker,
+                home.broker,
+            ),
+        )
+    ]
 
 
-def _lag(settings: Settings, state: RunState) -> Lag | None:
+def _postgres_problem(database_url: str) -> str | None:
+    try:
+        psycopg.connect(database_url, connect_timeout=int(_TIMEOUT_S)).close()
+    except psycopg.Error:
+        return "does not answer"
+    return None
+
+
+def _kafka_problem(bootstrap: str) -> str | None:
+    try:
+        exists = partition_count(bootstrap, TURNS, timeout_s=_TIMEOUT_S) is not None
+    except LogUnavailable:
+        return "does not answer"
+    return None if exists else f"the topic {TURNS} does not exist"
+
+
+def _address_of(database_url: str) -> str:
+    """Return server and database, without user and password."""
+    parts = conninfo_to_dict(database_url)
+    return f"{parts.get('host', '')}:{parts.get('port', '')}/{parts.get('dbname', '')}"
+
+
+def _lag(state: RunState) -> Lag | None:
     try:
         return asyncio.run(
             measure_lag(
                 database_url=state.database_url,
                 bootstrap=state.kafka_bootstrap,
-                generation=settings.generation,
+                generation=str(state.settings["generation"]),
             )
         )
     except MemledgerError:

@@ -85,7 +85,7 @@ class EmbeddedPostgres:
         port: int | None = None,
         *,
         shared_buffers_mb: int = 256,
-        max_connections: int = 100,
+        max_connections: int = 200,
         cpuinfo: Path = CPUINFO,
     ) -> None:
         """Describe a server; nothing is started.

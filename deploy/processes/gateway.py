@@ -13,10 +13,9 @@ from fastapi import FastAPI, Request
 from deploy.addresses import Addresses, resolve
 from deploy.processes.health import Health, health_routes
 from deploy.processes.serving import run_process, serving
-from deploy.wiring import keyring_of, producer_of, read_model_of
+from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.routes import ingest_router
-from projections.embedders import make_embedder
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
@@ -38,8 +37,9 @@ _READY_TIMEOUT_S: Final = 5.0
 async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Serve the API until ``stop`` is set."""
     addresses = resolve(settings)
-    embedder = make_embedder(settings)
+    await check_topics(settings, addresses)
     async with (
+        embedder_of(settings, warm=True) as embedder,
         keyring_of(settings, addresses, pool_size_max=8) as keyring,
         read_model_of(
             settings, addresses, embedder, name="gateway", pool_size_max=16

@@ -8,8 +8,7 @@ import logging
 from deploy.addresses import resolve
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
-from deploy.wiring import keyring_of, producer_of, read_model_of
-from projections.embedders import make_embedder
+from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from projections.projector import Projector
 from schemas.settings import Settings
 
@@ -19,8 +18,9 @@ logger = logging.getLogger(__name__)
 async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Project until ``stop`` is set."""
     addresses = resolve(settings)
-    embedder = make_embedder(settings)
+    await check_topics(settings, addresses)
     async with (
+        embedder_of(settings) as embedder,
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="projector") as read_model,
         producer_of(addresses, name="projector") as producer,

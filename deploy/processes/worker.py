@@ -8,10 +8,16 @@ import logging
 from deploy.addresses import resolve
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
-from deploy.wiring import keyring_of, ledger_of, producer_of, read_model_of
+from deploy.wiring import (
+    check_topics,
+    embedder_of,
+    keyring_of,
+    ledger_of,
+    producer_of,
+    read_model_of,
+)
 from processors.extractors.loading import make_extractor
 from processors.worker import Worker, WorkerParts
-from projections.embedders import make_embedder
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -21,8 +27,9 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Work until ``stop`` is set."""
     addresses = resolve(settings)
     extractor = make_extractor(settings.extractor)
-    embedder = make_embedder(settings)
+    await check_topics(settings, addresses)
     async with (
+        embedder_of(settings, warm=True) as embedder,
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="worker", pool_size_max=8) as read_model,
         ledger_of(read_model) as ledger,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,10 @@ logger = logging.getLogger(__name__)
 
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 30.0
+_POLL_S: Final = 0.05
 _STEADY_S: Final = 60.0
+# Linux counts it from a boot time that follows corrections of the clock.
+_START_TIME_TOLERANCE_S: Final = 2.0
 _LOG_BYTES_MAX: Final = 32 * 1024 * 1024
 
 
@@ -59,6 +63,11 @@ class Child:
         self._starts = 0
         self._backoff_s = _BACKOFF_FIRST_S
         self._start_again_at: float | None = None
+
+    @property
+    def was_started(self) -> bool:
+        """Whether it was started at all."""
+        return self._process is not None
 
     def start(self) -> None:
         """Start the process, detached from the terminal so that only we are sent its signals."""
@@ -141,21 +150,28 @@ def is_alive(state: ChildState) -> bool:
     return _process_of(state) is not None
 
 
-def end(states: list[ChildState], *, grace_s: float) -> None:
+def end(states: Sequence[ChildState], *, grace_s: float) -> None:
     """Stop processes that are not our children: ask, wait, insist."""
-    processes = [found for state in states if (found := _process_of(state)) is not None]
-    for process in processes:
-        process.terminate()
-    _, stubborn = psutil.wait_procs(processes, timeout=grace_s)
-    for process in stubborn:
-        process.kill()
-    psutil.wait_procs(stubborn, timeout=grace_s)
+    for insist in (False, True):
+        for state in states:
+            process = _process_of(state)
+            if process is not None:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill() if insist else process.terminate()
+        deadline = time.monotonic() + grace_s
+        # A process that ended and that nobody has waited for counts as gone.
+        while any(is_alive(state) for state in states):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def _process_of(state: ChildState) -> psutil.Process | None:
     try:
         process = psutil.Process(state.pid)
-        same = abs(process.create_time() - state.started_at) < 1.0
+        same = abs(process.create_time() - state.started_at) < _START_TIME_TOLERANCE_S
         running = process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return None

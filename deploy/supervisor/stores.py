@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self
 
 from deploy.addresses import KEYRING_DATABASE, Addresses, keyring_beside
 from deploy.embedded import EmbeddedBroker, EmbeddedPostgres, EmbeddedStoreError
-from deploy.home import Home
+from deploy.home import Home, RunState
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -27,6 +27,19 @@ class Stores:
         self._settings = settings
         self.postgres = EmbeddedPostgres(home.postgres) if settings.database_url is None else None
         self.broker = EmbeddedBroker(home.broker) if settings.kafka_bootstrap is None else None
+
+    @classmethod
+    def embedded_under(cls, settings: Settings, state: RunState | None) -> Self:
+        """Return the stores of a pipeline that runs or ran, whatever the environment says now."""
+        given = (
+            {}
+            if state is None
+            else {
+                "database_url": None if state.embedded_postgres else state.database_url,
+                "kafka_bootstrap": None if state.embedded_broker else state.kafka_bootstrap,
+            }
+        )
+        return cls(settings.model_copy(update=given))
 
     def start(self, announce: Announce) -> Addresses:
         """Start the embedded stores, or find the running ones again, and return where all are.

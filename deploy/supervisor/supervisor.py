@@ -8,12 +8,13 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import IO, Final
 
 from deploy.addresses import Addresses
-from deploy.home import Home, RunState
+from deploy.home import SHARED_SETTINGS, Home, RunState
 from deploy.prepare import prepare
 from deploy.supervisor.children import Child, child_state, end
 from deploy.supervisor.ports import free_port
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 _ROUND_S: Final = 0.5
 _GRACE_S: Final = 20.0
+_HOLD_PATIENCE_S: Final = 2.0
+_HOLD_POLL_S: Final = 0.02
 
 
 class Supervisor:
@@ -62,41 +65,65 @@ class Supervisor:
             ConfigurationError: it cannot start, or another supervisor holds the home.
             EmbeddedStoreError: an embedded store cannot start.
         """
+        if self._workers > self._settings.partitions:
+            raise ConfigurationError(
+                f"{self._workers} workers cannot share {self._settings.partitions} partitions: "
+                "start at most as many"
+            )
         self._home.make()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
-        with self._home.lock_file.open("w") as lock:
+        with self._home.lock_file.open("a") as lock:
             self._hold(lock)
+            self._home.write_supervisor(child_state("supervisor", os.getpid(), ""))
             self._end_orphans()
             try:
-                addresses = self._stores.start(self._announce)
-                self._announce("preparing topics, databases and keys")
-                asyncio.run(prepare(self._settings, addresses, self._home))
-                self._start_children(addresses)
-                self._announce("all processes are started")
-                self._on_started(self._write_state(addresses))
-                self._keep_running(addresses)
+                self._start_and_keep_running()
             finally:
                 self._stop_children()
                 self._stores.stop(self._announce)
                 self._home.forget_state()
+                self._home.forget_supervisor()
+
+    def _start_and_keep_running(self) -> None:
+        addresses = self._stores.start(self._announce)
+        if self._stopping.is_set():
+            return
+        self._announce("preparing topics, databases and keys")
+        asyncio.run(prepare(self._settings, addresses, self._home))
+        self._describe_children(addresses)
+        for child in self._children:
+            if self._stopping.is_set():
+                return
+            child.start()
+            self._write_state(addresses)
+        self._announce("all processes are started")
+        self._on_started(self._write_state(addresses))
+        self._keep_running(addresses)
 
     def _hold(self, lock: IO[str]) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigurationError(
-                f"another supervisor runs under {self._home.root}: see `memledger status`, stop it "
-                "with `memledger down`"
-            ) from None
+        deadline = time.monotonic() + _HOLD_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # Somebody who looks whether the home is held has it for a moment.
+                if time.monotonic() < deadline:
+                    time.sleep(_HOLD_POLL_S)
+                    continue
+                raise ConfigurationError(
+                    f"another supervisor runs under {self._home.root}: see `memledger status`, "
+                    "stop it with `memledger down`"
+                ) from None
+            return
 
     def _end_orphans(self) -> None:
         # A supervisor that was killed left its processes behind. We hold the lock, so it is gone.
         state = self._home.read_state()
         if state is not None:
-            end(list(state.children), grace_s=_GRACE_S)
+            end(state.children, grace_s=_GRACE_S)
 
-    def _start_children(self, addresses: Addresses) -> None:
+    def _describe_children(self, addresses: Addresses) -> None:
         common = {
             "DATABASE_URL": addresses.database_url,
             "KAFKA_BOOTSTRAP": addresses.kafka_bootstrap,
@@ -125,8 +152,6 @@ class Supervisor:
             gateway_port,
             host,
         )
-        for child in self._children:
-            child.start()
 
     def _add(
         self, name: str, kind: str, environment: dict[str, str], port: int, host: str = "127.0.0.1"
@@ -136,21 +161,21 @@ class Supervisor:
                 name,
                 f"deploy.processes.{kind}",
                 environment=environment,
-                url=f"http://{host}:{port}",
+                url=f"http://{f'[{host}]' if ':' in host else host}:{port}",
                 log_file=self._home.logs / f"{name}.log",
             )
         )
 
     def _write_state(self, addresses: Addresses) -> RunState:
         state = RunState(
-            supervisor=child_state("supervisor", os.getpid(), ""),
+            settings=self._settings.model_dump(mode="json", include=set(SHARED_SETTINGS)),
             database_url=addresses.database_url,
             keyring_url=addresses.keyring_url,
             kafka_bootstrap=addresses.kafka_bootstrap,
             embedded_postgres=self._stores.postgres is not None,
             embedded_broker=self._stores.broker is not None,
             gateway_url=next(child.url for child in self._children if child.name == "gateway"),
-            children=tuple(child.state() for child in self._children),
+            children=tuple(child.state() for child in self._children if child.was_started),
         )
         self._home.write_state(state)
         return state

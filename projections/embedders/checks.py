@@ -68,6 +68,16 @@ class CheckedEmbedder:
             vectors, texts=len(texts), dimension=self.dimension, embedder=self.name
         )
 
+    async def warm_up(self) -> None:
+        """Load what the embedder loads at its first text, so that no user waits for it.
+
+        Raises:
+            ConfigurationError: it cannot be loaded.
+        """
+        load = getattr(self._embedder, "warm_up", None)
+        if load is not None:
+            await load()
+
     async def aclose(self) -> None:
         """Release what the embedder holds, such as connections."""
         close = getattr(self._embedder, "aclose", None)

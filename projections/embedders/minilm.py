@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +47,15 @@ _BATCH: Final = 32  # the fastest on one core among powers of two, with sorted l
 _INSTALL: Final = 'install it with: pip install "memledger[minilm]"'
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Loaded:
+    """Model and tokenizer; ``inputs`` are the names of the tensors that the model takes."""
+
+    session: Any
+    tokenizer: Any
+    inputs: frozenset[str]
+
+
 class MiniLmEmbedder:
     """Mean of the token vectors over the attention mask, normalised; in a thread of its own.
 
@@ -54,34 +64,22 @@ class MiniLmEmbedder:
     """
 
     def __init__(self, *, threads: int = 1) -> None:
-        """Load model and tokenizer, about half a second and 200 MB.
+        """Find the files; they are loaded when the first text is embedded.
 
         Args:
             threads: how many threads one batch may use. One batch runs at a time.
 
         Raises:
-            ConfigurationError: the extra ``minilm`` is missing, or a file is not the pinned one.
+            ConfigurationError: the extra ``minilm`` is missing.
         """
-        try:
-            import onnxruntime  # noqa: PLC0415 - an extra: absent unless it is asked for
-            from tokenizers import Tokenizer  # noqa: PLC0415 - likewise
-        except ImportError as error:
-            raise ConfigurationError(
-                f"the embedder minilm needs the package {error.name}: {_INSTALL}"
-            ) from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Idle threads must not spin: broker, database and workers share the cores.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(
-            _verified(*_MODEL), options, providers=["CPUExecutionProvider"]
-        )
-        self._inputs = {node.name for node in self._session.get_inputs()}
-        self._tokenizer: Any = Tokenizer.from_buffer(_verified(*_TOKENIZER))
-        # The file pads every text to 128 tokens; pad to the longest of the batch instead.
-        self._tokenizer.enable_padding()
-        self._tokenizer.enable_truncation(TOKENS_MAX)
+        for package in ("onnxruntime", "tokenizers"):
+            if find_spec(package) is None:
+                raise ConfigurationError(
+                    f"the embedder minilm needs the package {package}: {_INSTALL}"
+                )
+        self._files = (_found(*_MODEL[:2]), _found(*_TOKENIZER[:2]))
+        self._threads = threads
+        self._loaded: _Loaded | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="minilm")
 
     @property
@@ -104,46 +102,81 @@ class MiniLmEmbedder:
 
         Raises:
             EmbeddingFailed: the model could not be run on the texts.
+            ConfigurationError: a file is not the pinned one; found out at the first call.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._embed, list(texts))
+
+    async def warm_up(self) -> None:
+        """Load model and tokenizer now.
+
+        Raises:
+            ConfigurationError: a file is not the pinned one.
+        """
+        await self.embed(["warm"])
 
     async def aclose(self) -> None:
         """Stop the thread."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _embed(self, texts: list[str]) -> Vectors:
+        if self._loaded is None:
+            self._loaded = _load(*self._files, threads=self._threads)
         vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
         by_length = sorted(range(len(texts)), key=lambda position: len(texts[position]))
         for start in range(0, len(texts), _BATCH):
             positions = by_length[start : start + _BATCH]
-            vectors[positions] = self._embed_batch([texts[position] for position in positions])
+            vectors[positions] = _embed_batch(
+                self._loaded, [texts[position] for position in positions]
+            )
         return vectors
 
-    def _embed_batch(self, texts: list[str]) -> Vectors:
-        try:
-            encodings = self._tokenizer.encode_batch(texts)
-            mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-            ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
-            feeds = {
-                "input_ids": ids,
-                "attention_mask": mask,
-                "token_type_ids": np.zeros_like(ids),
-            }
-            known = {name: value for name, value in feeds.items() if name in self._inputs}
-            tokens = self._session.run(None, known)[0]
-        except Exception as error:
-            # Both libraries raise bare exceptions of their own kinds.
-            raise EmbeddingFailed(f"embedder {NAME}: {error}") from error
-        weights = mask[:, :, np.newaxis].astype(np.float32)
-        return unit_rows((tokens * weights).sum(axis=1) / weights.sum(axis=1))
+
+def _embed_batch(loaded: _Loaded, texts: list[str]) -> Vectors:
+    try:
+        encodings = loaded.tokenizer.encode_batch(texts)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        feeds = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+        }
+        known = {name: value for name, value in feeds.items() if name in loaded.inputs}
+        tokens = loaded.session.run(None, known)[0]
+    except Exception as error:
+        # Both libraries raise bare exceptions of their own kinds.
+        raise EmbeddingFailed(f"embedder {NAME}: {error}") from error
+    weights = mask[:, :, np.newaxis].astype(np.float32)
+    return unit_rows((tokens * weights).sum(axis=1) / weights.sum(axis=1))
 
 
-def _verified(package: str, relative: str, sha256: str) -> bytes:
-    """Return the bytes of a package's file, without importing the package.
+def _load(model: Path, tokenizer: Path, *, threads: int) -> _Loaded:
+    """Load both files: about half a second and 200 MB."""
+    import onnxruntime  # noqa: PLC0415 - an extra: absent unless it is asked for
+    from tokenizers import Tokenizer  # noqa: PLC0415 - likewise
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Idle threads must not spin: broker, database and workers share the cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(
+        _verified(model, _MODEL[2]), options, providers=["CPUExecutionProvider"]
+    )
+    words = Tokenizer.from_buffer(_verified(tokenizer, _TOKENIZER[2]))
+    # The file pads every text to 128 tokens; pad to the longest of the batch instead.
+    words.enable_padding()
+    words.enable_truncation(TOKENS_MAX)
+    inputs = frozenset(node.name for node in session.get_inputs())
+    return _Loaded(session=session, tokenizer=words, inputs=inputs)
+
+
+def _found(package: str, relative: str) -> Path:
+    """Return where a package's file lies, without importing the package.
 
     Raises:
-        ConfigurationError: it is missing, or not the pinned one.
+        ConfigurationError: it is missing.
     """
     spec = find_spec(package)
     roots = [] if spec is None else list(spec.submodule_search_locations or ())
@@ -152,6 +185,15 @@ def _verified(package: str, relative: str, sha256: str) -> bytes:
         raise ConfigurationError(
             f"the embedder minilm needs {relative} of the package {package}: {_INSTALL}"
         )
+    return path
+
+
+def _verified(path: Path, sha256: str) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        ConfigurationError: it is not the pinned one.
+    """
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:

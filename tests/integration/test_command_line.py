@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import httpx
 import psutil
 import pytest
 
+from deploy.cli.lifecycle import start_detached, supervisor_holds
 from deploy.home import Home
 from deploy.supervisor.children import is_alive
 from tests.support.command import memledger
@@ -24,21 +26,39 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Mapping[str, str]]:
-    """The environment of a pipeline that keeps every turn as an episode."""
+    """The environment of a new shell in which a verb finds a pipeline.
+
+    The pipeline keeps every turn as an episode; what else it was started with, no verb is told.
+    """
+    with temporary_home() as root:
+        environment = {"MEMLEDGER_HOME": str(root)}
+        up = memledger(
+            "up",
+            "--detach",
+            "--json",
+            environment={
+                **environment,
+                "MEMLEDGER_GATEWAY_PORT": "0",
+                "MEMLEDGER_EXTRACTOR": "verbatim",
+                "MEMLEDGER_PARTITIONS": "3",
+            },
+        )
+        assert up.status == 0, up.errors
+        assert all(part["ready"] for part in up.json()["parts"])
+        yield environment
+        down = memledger("down", environment=environment)
+        assert down.status == 0, down.errors
+
+
+@contextmanager
+def temporary_home() -> Iterator[Path]:
+    """A directory that Postgres' own user can walk to."""
     root = Path(tempfile.mkdtemp(prefix="memledger-cli-"))
     root.chmod(0o755)
-    environment = {
-        "MEMLEDGER_HOME": str(root),
-        "MEMLEDGER_GATEWAY_PORT": "0",
-        "MEMLEDGER_EXTRACTOR": "verbatim",
-    }
-    up = memledger("up", "--detach", "--json", environment=environment)
-    assert up.status == 0, up.errors
-    assert all(part["ready"] for part in up.json()["parts"])
-    yield environment
-    down = memledger("down", environment=environment)
-    assert down.status == 0, down.errors
-    shutil.rmtree(root, ignore_errors=True)
+    try:
+        yield root
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def all_turns_closed(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -246,7 +266,9 @@ def test_a_verb_without_a_pipeline_tells_how_to_start_one(tmp_path: Path) -> Non
 def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str]) -> None:
     state = Home(Path(running["MEMLEDGER_HOME"])).read_state()
     assert state is not None
-    made = memledger("keys", "create", "--tenant", "acme", "--json", environment=running).json()
+    made = memledger(
+        "keys", "create", "--tenant", "acme", "--new-tenant", "--json", environment=running
+    ).json()
     client = httpx.Client(
         base_url=state.gateway_url, headers={"Authorization": f"Bearer {made['api_key']}"}
     )
@@ -284,15 +306,69 @@ def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str])
 def test_a_setting_that_cannot_be_used_ends_up_at_once(
     setting: Mapping[str, str], told: str
 ) -> None:
-    root = Path(tempfile.mkdtemp(prefix="memledger-cli-"))
-    root.chmod(0o755)
-    environment = {"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0", **setting}
-    try:
+    with temporary_home() as root:
+        environment = {"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0", **setting}
         up = memledger("up", "--detach", environment=environment)
         assert up.status == 2, up.errors
         assert told in up.errors
         status = memledger("status", "--json", environment={"MEMLEDGER_HOME": str(root)})
         assert status.json()["running"] is False
-    finally:
-        memledger("down", environment={"MEMLEDGER_HOME": str(root)})
-        shutil.rmtree(root, ignore_errors=True)
+        down = memledger("down", "--json", environment={"MEMLEDGER_HOME": str(root)})
+        assert down.json() == {"stopped": []}
+
+
+def test_a_supervisor_that_is_still_starting_is_stopped_with_all_it_started() -> None:
+    with temporary_home() as root:
+        home = Home(root)
+        environment = {"MEMLEDGER_HOME": str(root)}
+        started = start_detached(home.make(), workers=1)
+        supervisor = wait_until(home.read_supervisor, what="the supervisor to hold its home")
+        wait_until((root / "postgres" / "cluster").exists, what="Postgres to be made")
+        down = memledger("down", environment=environment)
+        assert down.status == 0, down.errors
+        assert not is_alive(supervisor)
+        started.wait(timeout=10)
+        assert not supervisor_holds(home)
+        assert processes_below(root) == []
+
+
+def processes_below(root: Path) -> list[str]:
+    """Return the command lines of the processes that name a directory."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        command = " ".join(process.info["cmdline"] or ())
+        if str(root) in command:
+            found.append(command)
+    return found
+
+
+def test_what_users_wrote_is_printed_and_not_obeyed(
+    running: Mapping[str, str], tmp_path: Path
+) -> None:
+    said = "see [/docs] and [red]this \x1b[2J \u202eevil"
+    file = write_turns(tmp_path / "turns.jsonl", "eve", "markup", [said])
+    assert memledger("import", str(file), environment=running).status == 0
+    all_turns_closed(running)
+    printed = memledger("memories", "--user", "eve", environment=running)
+    assert printed.status == 0, printed.errors
+    assert "[/docs] and [red]this" in printed.output
+    assert "\x1b" not in printed.output
+    assert "\u202e" not in printed.output
+
+
+def test_another_number_of_partitions_is_refused_before_anything_is_appended(
+    running: Mapping[str, str], tmp_path: Path
+) -> None:
+    file = write_turns(tmp_path / "turns.jsonl", "dan", "partitions", ["Hello."])
+    other = {**running, "MEMLEDGER_PARTITIONS": "5"}
+    refused = memledger("import", str(file), environment=other)
+    assert refused.status == 2
+    assert "set it to 3" in refused.errors
+
+
+def test_more_workers_than_partitions_are_refused() -> None:
+    with temporary_home() as root:
+        environment = {"MEMLEDGER_HOME": str(root), "MEMLEDGER_PARTITIONS": "2"}
+        up = memledger("up", "--detach", "--workers", "3", environment=environment)
+        assert up.status == 2
+        assert "2 partitions" in up.errors
