@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from producers.append import Appended, AppendResult, Refused
-from producers.http_body import read_json
+from producers.json_text import decode_json
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.clock import utc_now
 from schemas.errors import (
@@ -24,6 +24,7 @@ from schemas.errors import (
     MemledgerError,
 )
 from schemas.http import KINDS, bearer_token, problem, problem_of
+from schemas.http_body import read_json_body
 from schemas.records import Origin
 
 Authenticate = Callable[[str], Awaitable[str]]
@@ -75,7 +76,13 @@ def ingest_router(
         """
         try:
             tenant = await authenticate(bearer_token(request))
-            body = await read_json(request, bytes_max=request_bytes_max)
+            # Lone surrogates that were written as escapes come through: the policy for text refuses
+            # them where they stand, so that they cost one turn and not the whole request.
+            body = decode_json(
+                await read_json_body(
+                    request, bytes_max=request_bytes_max, remedy="send fewer turns in one request"
+                )
+            )
             if isinstance(body, dict) and "turns" in body:
                 results = await _append_list(appender, tenant, _items(body), clock())
                 return _list_response(results)

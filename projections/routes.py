@@ -26,7 +26,7 @@ from projections.recall import (
     Recall,
     RecalledMemory,
 )
-from schemas.errors import InputTooLarge
+from schemas.http_body import read_json_body
 from schemas.text import clean_user_id
 
 REQUEST_BYTES_MAX: Final = 128 * 1024
@@ -182,23 +182,17 @@ def query_router(
 
 
 async def _read_body(request: Request) -> RecallBody:
-    """Read a question without trusting its sender with memory.
+    """Read a question.
 
     Raises:
-        InputTooLarge: it is larger than ``REQUEST_BYTES_MAX``; the rest was not read.
+        HTTPException, InputTooLarge: see :func:`schemas.http_body.read_json_body`.
         RequestValidationError: it is not a question; names each field.
     """
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > REQUEST_BYTES_MAX:
-            raise InputTooLarge(
-                field="body",
-                problem=f"is larger than {REQUEST_BYTES_MAX} bytes",
-                remedy="send a shorter question",
-            )
+    content = await read_json_body(
+        request, bytes_max=REQUEST_BYTES_MAX, remedy="send a shorter question"
+    )
     try:
-        return RecallBody.model_validate_json(bytes(content).removeprefix(b"\xef\xbb\xbf"))
+        return RecallBody.model_validate_json(content.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
         found = error.errors(include_input=False, include_url=False, include_context=False)
         located: list[Mapping[str, Any]] = [

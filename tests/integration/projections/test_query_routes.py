@@ -188,7 +188,7 @@ def test_what_cannot_be_asked_is_refused_by_name(postgres_url: str) -> None:
 
 def test_a_body_that_is_no_question_is_refused(postgres_url: str) -> None:
     async def act(gateway: _Gateway) -> None:
-        headers = {"authorization": f"Bearer {TENANT}"}
+        headers = {"authorization": f"Bearer {TENANT}", "content-type": "application/json"}
         for content, status, field in (
             (b"", 422, "body"),
             (b"{", 422, "body"),

@@ -26,6 +26,7 @@ from schemas.errors import (
 )
 from schemas.http import install_problem_handlers
 from schemas.records import Origin
+from tests.support.broken_request import post_broken
 from tests.unit.producers.fakes import NOW, InMemoryAppender
 
 TURN = {"user_id": "u", "conversation_id": "c", "user_text": "hello"}
@@ -280,6 +281,10 @@ def test_a_body_that_announces_too_much_is_refused_unread() -> None:
     response = Api().post(body(), {**JSON, "content-length": str(BYTES_MAX + 1)})
     assert response.status_code == 413
     assert not read
+
+
+def test_a_body_that_breaks_off_is_no_failure_of_the_server() -> None:
+    assert asyncio.run(post_broken(Api().app, "/v1/turns", JSON)) == 400
 
 
 def test_a_body_that_does_not_announce_its_size_is_read_to_the_limit_and_no_further() -> None:
