@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 from processors import metrics
 from processors.ports import Appends, KeySource
 from schemas import ids
-from schemas.errors import MemledgerError
 from schemas.keyring import SubjectKeys
-from schemas.log.sealed import Headers, LogRecord, seal_record
-from schemas.records import (
-    DEAD_LETTER_VALUE_BYTES_MAX,
-    Closing,
-    DeadLetter,
-    Outcome,
-    Proposal,
-    Stage,
-)
+from schemas.log.dead_letters import dead_letter_of
+from schemas.log.sealed import LogRecord, seal_record
+from schemas.records import Closing, Outcome, Proposal, Stage
 from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
-
-_DETAIL_CHARACTERS_MAX: Final = 1000
 
 
 class DecisionLog:
@@ -88,20 +78,9 @@ class DecisionLog:
             LogUnavailable: no acknowledgement; appending it again is harmless.
             KeyringUnavailable: the system subject's keys cannot be had.
         """
-        position = record.position
-        now = self._clock()
-        letter = DeadLetter(
-            topic=position.topic,
-            partition=position.partition,
-            offset=position.offset,
-            generation=self._generation,
-            stage=stage,
-            error=type(error).__name__,
-            detail=_detail(error),
-            value=None if record.value is None else record.value[:DEAD_LETTER_VALUE_BYTES_MAX],
-            value_bytes=len(record.value or b""),
-            headers=tuple(_bounded(record.headers)),
-            occurred_at=now,
+        position, now = record.position, self._clock()
+        letter = dead_letter_of(
+            record, stage=stage, error=error, generation=self._generation, now=now
         )
         record_id = ids.dead_letter_id(
             position.topic, position.partition, position.offset, self._generation
@@ -135,24 +114,3 @@ class DecisionLog:
             decided_at=self._clock(),
             error=None if error is None else type(error).__name__,
         )
-
-
-def _detail(error: Exception) -> str:
-    # Our own errors are written without content. Any other message may quote a user's words, which
-    # must not outlive the user under the system's key.
-    if not isinstance(error, MemledgerError):
-        return "an error that nobody foresaw; the worker's log of that time shows where"
-    return str(error)[:_DETAIL_CHARACTERS_MAX]
-
-
-def _bounded(headers: Headers) -> Headers:
-    """Return headers that a dead letter can carry; those that are too long lose their value."""
-    bounded = []
-    room = DEAD_LETTER_VALUE_BYTES_MAX
-    for name, value in headers:
-        kept = value if len(name) + len(value) <= room else b""
-        room -= len(name) + len(kept)
-        if room < 0:
-            break
-        bounded.append((name, kept))
-    return bounded

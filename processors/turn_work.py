@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
@@ -16,6 +16,7 @@ from processors.embedding import with_embeddings
 from processors.extraction import Proposer, without_injection
 from processors.lease import Lease
 from processors.partition_state import PartitionState
+from processors.persistence import BACKOFF_FIRST_S, persistently
 from processors.ports import KeySource
 from processors.reconcile import decide, lookups
 from schemas import ids
@@ -23,10 +24,6 @@ from schemas.errors import (
     EmbeddingFailed,
     ExtractionFailed,
     InputTooLarge,
-    KeyMissing,
-    KeyringUnavailable,
-    LogUnavailable,
-    ReadModelUnavailable,
     RecordInvalid,
     SealBroken,
 )
@@ -40,10 +37,7 @@ from schemas.tree import Punctured, address_for
 
 logger = logging.getLogger(__name__)
 
-_BACKOFF_FIRST_S: Final = 0.2
-_BACKOFF_MAX_S: Final = 5.0
 _UNEXPECTED_MAX: Final = 3
-_TRANSIENT: Final = (KeyringUnavailable, KeyMissing, LogUnavailable, ReadModelUnavailable)
 
 Result = TypeVar("Result")
 
@@ -137,7 +131,7 @@ class TurnWork:
         offset = await self._closed(record, state)
         if offset is not None:
             ledger, partition = self._parts.ledger, record.position.partition
-            await _persistently(
+            await persistently(
                 lambda: ledger.wait_applied(partition, offset),
                 what=f"the outcome of {record.position}",
             )
@@ -148,7 +142,7 @@ class TurnWork:
         while True:
             claim = state.claims
             try:
-                return await _persistently(
+                return await persistently(
                     lambda: self._close(record, state), what=str(record.position)
                 )
             except OwnershipLost:
@@ -161,7 +155,7 @@ class TurnWork:
                 logger.exception("unexpected at %s, attempt %d", record.position, unexpected)
                 if unexpected >= _UNEXPECTED_MAX:
                     return await self._give_up(record, state, error)
-                await asyncio.sleep(_BACKOFF_FIRST_S)
+                await asyncio.sleep(BACKOFF_FIRST_S)
 
     async def _close(self, record: LogRecord, state: PartitionState) -> int | None:
         """Return the offset of the turn's outcome, or ``None`` where it was closed already."""
@@ -254,7 +248,7 @@ class TurnWork:
         self, opened: _OpenTurn, state: PartitionState, proposal: Proposal
     ) -> int:
         # The answer is paid for: it is appended until it stands, here and not by asking again.
-        return await _persistently(
+        return await persistently(
             lambda: self._parts.log.append_proposal(
                 proposal,
                 keys=opened.keys,
@@ -357,7 +351,7 @@ class TurnWork:
         async def kept() -> int:
             return await self._give_up_once(record, state, error)
 
-        return await _persistently(kept, what=str(record.position))
+        return await persistently(kept, what=str(record.position))
 
     async def _give_up_once(
         self, record: LogRecord, state: PartitionState, error: Exception
@@ -386,16 +380,3 @@ def _opened(record: LogRecord, header: Header, keys: SubjectKeys) -> Turn:
         # The projection knows the turn by its header: under another id it would stay open for ever.
         raise RecordInvalid("the turn's id is not the one that its header names")
     return turn
-
-
-async def _persistently(step: Callable[[], Awaitable[Result]], *, what: str) -> Result:
-    """Take a step again until every part that it needs is there."""
-    backoff_s = _BACKOFF_FIRST_S
-    while True:
-        try:
-            return await step()
-        except _TRANSIENT as error:
-            metrics.RETRIES.labels(type(error).__name__).inc()
-            logger.warning("%s waits: %s", what, error)
-            await asyncio.sleep(backoff_s)
-            backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)

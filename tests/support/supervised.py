@@ -35,10 +35,10 @@ class SupervisedPipeline(PipelineSite):
         """Return the process id of a part as it is known now."""
         if part in STORES:
             return (self.broker if part == "broker" else self.postgres).pid
-        state = self._state
         if part == "supervisor":
-            return state.supervisor.pid
-        return next(child.pid for child in state.children if child.name == part)
+            supervisor = self.home.read_supervisor()
+            return None if supervisor is None else supervisor.pid
+        return next(child.pid for child in self._state.children if child.name == part)
 
     @property
     def parts(self) -> list[str]:
