@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg.conninfo import make_conninfo
 
 from deploy.home import SHARED_SETTINGS, Home
 from schemas.errors import ConfigurationError
@@ -17,13 +19,13 @@ class Addresses:
     """Where the stores are.
 
     Attributes:
-        database_url: libpq URL of the read model's database.
-        keyring_url: libpq URL of the keyring's database.
+        database_url: connection string of the read model's database, as libpq reads it.
+        keyring_url: the same of the keyring's database.
         kafka_bootstrap: ``host:port[,host:port]``.
     """
 
-    database_url: str
-    keyring_url: str
+    database_url: str = field(repr=False)
+    keyring_url: str = field(repr=False)
     kafka_bootstrap: str
 
 
@@ -79,14 +81,21 @@ def resolve(settings: Settings) -> Addresses:
 
 
 def keyring_beside(database_url: str) -> str:
-    """Return the URL of the keyring's database on the server of the read model.
+    """Return where the keyring's database is on the server of the read model.
+
+    Args:
+        database_url: any connection string of libpq's.
+
+    Returns:
+        A connection string of the form ``key=value``.
 
     Raises:
-        ConfigurationError: the URL is no ``postgresql://`` URL.
+        ConfigurationError: it is no connection string.
     """
-    parts = urlsplit(database_url)
-    if parts.scheme not in ("postgresql", "postgres"):
+    try:
+        return make_conninfo(database_url, dbname=KEYRING_DATABASE)
+    except psycopg.ProgrammingError:
+        # What libpq says may repeat a part of the password.
         raise ConfigurationError(
             "DATABASE_URL: give it in the form postgresql://user:password@host:port/database"
-        )
-    return urlunsplit(parts._replace(path=f"/{KEYRING_DATABASE}"))
+        ) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deploy.embedded.directories import write_private
 from schemas.errors import ConfigurationError
@@ -53,8 +53,8 @@ class RunState(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     settings: dict[str, Any]
-    database_url: str
-    keyring_url: str
+    database_url: str = Field(repr=False)
+    keyring_url: str = Field(repr=False)
     kafka_bootstrap: str
     embedded_postgres: bool
     embedded_broker: bool

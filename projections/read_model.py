@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Final
 from uuid import UUID
@@ -35,7 +35,7 @@ class ReadModel:
     """
 
     generation: str
-    conninfo: str
+    conninfo: str = field(repr=False)
     pool: Pool
     embedder: str
     dimension: int

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Self
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -37,9 +39,10 @@ class Settings(BaseSettings):
 
     Attributes:
         home: directory of the embedded stores, the key directory, logs and state.
-        database_url: libpq URL of the read model's database; ``None`` means the embedded one.
+        database_url: libpq URL (or key=value string) of the read model's database; ``None`` means
+            the embedded one.
         kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
-        keyring_url: libpq URL of the keyring's own database; ``None`` means the database
+        keyring_url: the same of the keyring's own database; ``None`` means the database
             ``memledger_keyring`` on the read model's server.
         key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
         partitions: number of partitions of each topic when it is made.
@@ -62,12 +65,15 @@ class Settings(BaseSettings):
         recall_min_similarity: absolute cosine threshold of recall; ``None`` takes the embedder's.
     """
 
-    model_config = SettingsConfigDict(env_prefix="MEMLEDGER_", extra="ignore", frozen=True)
+    # Addresses and keys hold secrets: neither a repr nor a refusal repeats them.
+    model_config = SettingsConfigDict(
+        env_prefix="MEMLEDGER_", extra="ignore", frozen=True, hide_input_in_errors=True
+    )
 
     home: Path = Field(default_factory=default_home)
-    database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
+    database_url: str | None = Field(default=None, validation_alias="DATABASE_URL", repr=False)
     kafka_bootstrap: str | None = Field(default=None, validation_alias="KAFKA_BOOTSTRAP")
-    keyring_url: str | None = None
+    keyring_url: str | None = Field(default=None, repr=False)
     key_directory: Path | None = None
     partitions: int = Field(default=8, ge=1, le=1024)
     replication: int = Field(default=1, ge=1, le=16)
@@ -77,7 +83,7 @@ class Settings(BaseSettings):
     embedder_model: str = "text-embedding-3-small"
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
     embedder_base_url: str | None = None
-    embedder_api_key: str | None = None
+    embedder_api_key: str | None = Field(default=None, repr=False)
     in_flight_max: int = Field(default=300, ge=1)
     window_max: int = Field(default=1000, ge=1)
     extract_attempts_max: int = Field(default=3, ge=1, le=10)
@@ -97,6 +103,21 @@ class Settings(BaseSettings):
             return checked_generation(value)
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
+
+    @field_validator("database_url", "keyring_url")
+    @classmethod
+    def _libpq_reads_the_address(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                readable = bool(conninfo_to_dict(value))
+            except psycopg.ProgrammingError:
+                # What libpq says may repeat a part of the password.
+                readable = False
+            if not readable:
+                raise ValueError(
+                    "give it in the form postgresql://user:password@host:port/database"
+                )
+        return value
 
     @classmethod
     def from_environment(cls) -> Self:

@@ -1,0 +1,106 @@
+"""Where the stores are: any address that libpq reads, and no secret in what is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import ValidationError
+
+from deploy.addresses import KEYRING_DATABASE, Addresses, keyring_beside, resolve
+from deploy.home import RunState
+from schemas.errors import ConfigurationError
+from schemas.settings import Settings
+
+SECRET = "hunter2"
+URL = f"postgresql://memledger:{SECRET}@db.example:5433/app?sslmode=verify-full"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        URL,
+        f"postgres://memledger:{SECRET}@db.example:5433/app?sslmode=verify-full",
+        f"postgresql://memledger:{SECRET}@db.example:5433/?dbname=app&sslmode=verify-full",
+        f"host=db.example port=5433 user=memledger password={SECRET} sslmode=verify-full",
+        f"host=db.example port=5433 user=memledger password={SECRET} sslmode=verify-full dbname=a",
+    ],
+    ids=["url", "short scheme", "named in the query", "key=value", "key=value with a name"],
+)
+def test_the_keyring_is_beside_the_read_model_on_the_same_server(address: str) -> None:
+    assert conninfo_to_dict(keyring_beside(address)) == {
+        "user": "memledger",
+        "password": SECRET,
+        "host": "db.example",
+        "port": "5433",
+        "dbname": KEYRING_DATABASE,
+        "sslmode": "verify-full",
+    }
+
+
+def test_the_keyring_is_beside_a_read_model_behind_a_socket() -> None:
+    beside = conninfo_to_dict(keyring_beside("postgresql:///d?host=/run/postgresql"))
+    assert beside == {"host": "/run/postgresql", "dbname": KEYRING_DATABASE}
+
+
+@pytest.mark.parametrize(
+    "address", [f"mysql://root:{SECRET}@h/d", SECRET, f"password={SECRET} nonsense"]
+)
+def test_an_address_that_libpq_does_not_read_is_refused_without_its_password(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="DATABASE_URL: ") as refused:
+        keyring_beside(address)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("variable", ["DATABASE_URL", "MEMLEDGER_KEYRING_URL"])
+@pytest.mark.parametrize("address", [f"mysql://root:{SECRET}@h/d", SECRET, ""])
+def test_a_setting_that_libpq_does_not_read_is_refused_by_name(
+    variable: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, address)
+    with pytest.raises(ConfigurationError, match=f"{variable}: .*postgresql://") as refused:
+        Settings.from_environment()
+    assert SECRET not in str(refused.value)
+
+
+def test_what_the_environment_names_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", URL)
+    monkeypatch.setenv("KAFKA_BOOTSTRAP", "kafka.example:9092")
+    monkeypatch.delenv("MEMLEDGER_KEYRING_URL", raising=False)
+    addresses = resolve(Settings.from_environment())
+    assert addresses.database_url == URL
+    assert addresses.kafka_bootstrap == "kafka.example:9092"
+    assert conninfo_to_dict(addresses.keyring_url)["dbname"] == KEYRING_DATABASE
+
+
+def test_nothing_that_is_printed_holds_a_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMLEDGER_HOME", str(tmp_path))
+    monkeypatch.setenv("DATABASE_URL", URL)
+    monkeypatch.setenv("MEMLEDGER_KEYRING_URL", URL)
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER_API_KEY", SECRET)
+    settings = Settings.from_environment()
+    assert (settings.database_url, settings.embedder_api_key) == (URL, SECRET)
+    addresses = Addresses(database_url=URL, keyring_url=URL, kafka_bootstrap="kafka:9092")
+    state = RunState(
+        settings={},
+        database_url=URL,
+        keyring_url=URL,
+        kafka_bootstrap="kafka:9092",
+        embedded_postgres=False,
+        embedded_broker=False,
+        gateway_url="http://127.0.0.1:8765",
+        children=(),
+    )
+    for held in (settings, addresses, state):
+        assert SECRET not in repr(held)
+        assert SECRET not in str(held)
+
+
+def test_a_refusal_of_settings_repeats_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMLEDGER_KEYRING_URL", SECRET)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert SECRET not in str(refused.value)
