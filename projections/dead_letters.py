@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from projections.batch import Poison
 from schemas import ids
 from schemas.keyring import Keyring
+from schemas.log.dead_letters import dead_letter_of
 from schemas.log.producer import LogProducer
 from schemas.log.sealed import seal_record
-from schemas.records import DEAD_LETTER_VALUE_BYTES_MAX, DeadLetter
 from schemas.topics import DEAD_LETTERS
 from schemas.tree import address_for
 
@@ -37,20 +37,13 @@ class DeadLetterBox:
             LogUnavailable: the broker did not acknowledge.
             KeyringUnavailable: the system's keys cannot be had.
         """
-        at, value = poison.record.position, poison.record.value
-        now = datetime.now(UTC)
-        letter = DeadLetter(
-            topic=at.topic,
-            partition=at.partition,
-            offset=at.offset,
-            generation=self._generation,
+        at, now = poison.record.position, datetime.now(UTC)
+        letter = dead_letter_of(
+            poison.record,
             stage=poison.stage,
-            error=type(poison.error).__name__,
-            detail=_detail(poison.error),
-            value=None if value is None else value[:DEAD_LETTER_VALUE_BYTES_MAX],
-            value_bytes=0 if value is None else len(value),
-            headers=tuple(poison.record.headers),
-            occurred_at=now,
+            error=poison.error,
+            generation=self._generation,
+            now=now,
         )
         letter_id = ids.dead_letter_id(at.topic, at.partition, at.offset, self._generation)
         sealed = seal_record(
@@ -60,9 +53,3 @@ class DeadLetterBox:
             address=address_for(now, letter_id),
         )
         await self._producer.append(DEAD_LETTERS, at.partition, sealed)
-
-
-def _detail(error: Exception) -> str:
-    # The database's own messages may repeat what was sent; its error class and code do not.
-    state = getattr(error, "sqlstate", None)
-    return f"refused by Postgres with SQLSTATE {state}" if state is not None else str(error)
