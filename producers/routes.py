@@ -23,7 +23,7 @@ from schemas.errors import (
     LogUnavailable,
     MemledgerError,
 )
-from schemas.http import KINDS, bearer_token, problem, problem_of
+from schemas.http import KINDS, bearer_token, detail_of, log_withheld, problem, problem_of
 from schemas.http_body import read_json_body
 from schemas.records import Origin
 
@@ -155,6 +155,7 @@ def _require_object(body: object) -> None:
 def _list_response(results: Sequence[AppendResult]) -> Response:
     described = [_described(result) for result in results]
     errors = [result.error for result in results if isinstance(result, Refused)]
+    log_withheld(errors)
     if len(errors) < len(results):
         return JSONResponse({"results": described}, status_code=HTTPStatus.ACCEPTED)
     # Whatever may succeed later tells how to answer, since the caller will send that again.
@@ -180,7 +181,7 @@ def _described(result: AppendResult) -> dict[str, object]:
     error = result.error
     described: dict[str, object] = {
         "code": _code(error),
-        "detail": str(error),
+        "detail": detail_of(error),
         "retry": isinstance(error, LogUnavailable),
     }
     if isinstance(error, InvalidInput):

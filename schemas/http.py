@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -50,11 +50,14 @@ class ProblemKind:
         status: the HTTP status.
         title: what it is, the same for every occurrence.
         retry_after_s: after how many seconds it is worth asking again; ``None`` where it is not.
+        detail: what is answered in place of the error's own message, which repeats what a store's
+            client said and so may name hosts, ports and logins; ``None`` where the message is ours.
     """
 
     status: HTTPStatus
     title: str
     retry_after_s: int | None = None
+    detail: str | None = None
 
 
 KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
@@ -75,15 +78,25 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         retry_after_s=1,
     ),
     LogUnavailable: ProblemKind(
-        status=HTTPStatus.SERVICE_UNAVAILABLE, title="The log does not answer", retry_after_s=5
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The log does not answer",
+        retry_after_s=5,
+        detail="the log did not acknowledge in time, so the turn may stand or not: send it again "
+        "under its turn_id",
     ),
     KeyringUnavailable: ProblemKind(
-        status=HTTPStatus.SERVICE_UNAVAILABLE, title="The keyring does not answer", retry_after_s=5
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The keyring does not answer",
+        retry_after_s=5,
+        detail="the keyring cannot be asked, and nothing was taken for erased: send the request "
+        "again, turns under their turn_id",
     ),
     ReadModelUnavailable: ProblemKind(
         status=HTTPStatus.SERVICE_UNAVAILABLE,
         title="The read model does not answer",
         retry_after_s=5,
+        detail="the read model cannot be asked, which says nothing of what is stored: send the "
+        "request again",
     ),
     # Not 503: everything works, the caller set a condition that did not hold in time.
     NotCaughtUp: ProblemKind(
@@ -95,6 +108,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         status=HTTPStatus.SERVICE_UNAVAILABLE,
         title="The embedder gave no usable vector",
         retry_after_s=5,
+        detail="no usable vector could be had for the question: send the request again",
     ),
 }
 """How errors are answered; a class that is not listed is answered as its nearest listed base."""
@@ -131,9 +145,17 @@ def problem(
     )
 
 
+def kind_of(error: MemledgerError) -> ProblemKind:
+    """Return how an error is answered: as its nearest listed class."""
+    for base in type(error).__mro__:
+        if base in KINDS:
+            return KINDS[base]
+    return _UNEXPECTED
+
+
 def problem_of(error: MemledgerError) -> Response:
     """Return the answer to an error that memledger raised on purpose."""
-    kind = _kind_of(error)
+    kind = kind_of(error)
     if kind is _UNEXPECTED:
         # Such a message is for the operator: a caller could do nothing about it.
         _LOGGER.error("request failed", exc_info=error)
@@ -146,7 +168,21 @@ def problem_of(error: MemledgerError) -> Response:
         headers["Retry-After"] = str(kind.retry_after_s)
     if kind.status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(kind.status, kind.title, str(error), headers=headers, **extra)
+    log_withheld([error])
+    return problem(kind.status, kind.title, detail_of(error), headers=headers, **extra)
+
+
+def detail_of(error: MemledgerError) -> str:
+    """Return what a caller is told of an error, which names no address of a store."""
+    return kind_of(error).detail or str(error)
+
+
+def log_withheld(errors: Iterable[MemledgerError]) -> None:
+    """Log the messages that :func:`detail_of` keeps from callers, each of them once."""
+    for message in dict.fromkeys(
+        f"{_code_of(error)}: {error}" for error in errors if kind_of(error).detail is not None
+    ):
+        _LOGGER.warning("%s", message)
 
 
 def bearer_token(request: Request) -> str:
@@ -188,13 +224,6 @@ def install_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, on_validation_error)
     app.add_exception_handler(HTTPException, on_http_exception)
     app.add_exception_handler(Exception, on_unexpected)
-
-
-def _kind_of(error: MemledgerError) -> ProblemKind:
-    for base in type(error).__mro__:
-        if base in KINDS:
-            return KINDS[base]
-    return _UNEXPECTED
 
 
 def _code_of(error: MemledgerError) -> str:

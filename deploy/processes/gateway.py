@@ -21,7 +21,7 @@ from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.routes import query_router
 from schemas.errors import MemledgerError
-from schemas.http import bearer_token, install_problem_handlers
+from schemas.http import bearer_token, install_problem_handlers, kind_of
 from schemas.keyring import Keyring
 from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
@@ -112,7 +112,10 @@ def make_app(
 
 
 async def _unreachable(keyring: Keyring, read_model: ReadModel, *, bootstrap: str) -> str | None:
-    """Return which store a request would fail for, or ``None``."""
+    """Return which store a request would fail for, or ``None``.
+
+    Whoever asks needs no key, so where the store is and what it said goes to the log alone.
+    """
     try:
         async with asyncio.timeout(_READY_TIMEOUT_S):
             await keyring.erased_among([uuid4()])
@@ -125,7 +128,8 @@ async def _unreachable(keyring: Keyring, read_model: ReadModel, *, bootstrap: st
             ):
                 return f"the topic {TURNS} does not exist"
     except MemledgerError as error:
-        return str(error)
+        logger.warning("not ready: %s", error)
+        return f"{kind_of(error).title}: the gateway's log tells why"
     except TimeoutError:
         return f"a store did not answer within {_READY_TIMEOUT_S:g} s"
     return None

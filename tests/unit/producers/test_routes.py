@@ -179,6 +179,17 @@ def test_a_list_of_which_nothing_was_appended_says_when_to_try_again(
     assert [result["error"]["retry"] for result in response.json()["results"]] == [True, False]
 
 
+def test_what_the_broker_said_goes_to_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    api = Api()
+    said = "broker.internal:9092: connection refused"
+    api.appender.refuse = lambda turn: LogUnavailable(said) if turn.user_id == "v" else None
+    response = api.send({"turns": [TURN, {**TURN, "user_id": "v"}, {**TURN, "user_id": "v"}]})
+    assert response.status_code == 202
+    assert "broker.internal" not in response.text
+    assert response.json()["results"][1]["error"]["retry"] is True
+    assert caplog.text.count(said) == 1
+
+
 def test_a_keyring_that_is_down_is_503_and_not_an_erasure() -> None:
     api = Api()
     api.appender.fail = KeyringUnavailable("no answer")

@@ -12,7 +12,7 @@ from fastapi import Body, FastAPI
 from pydantic import BaseModel, ConfigDict
 
 from schemas import errors
-from schemas.http import MEDIA_TYPE, install_problem_handlers, problem
+from schemas.http import MEDIA_TYPE, detail_of, install_problem_handlers, problem
 
 
 class _Question(BaseModel):
@@ -67,7 +67,9 @@ def _app(error: Exception | None) -> FastAPI:
         (errors.EmbedderMismatch("other"), 503, "embedder_mismatch"),
     ],
 )
-def test_every_error_has_its_status_and_code(error: Exception, status: int, code: str) -> None:
+def test_every_error_has_its_status_and_code(
+    error: errors.MemledgerError, status: int, code: str
+) -> None:
     response = _answer("GET", "/fails", error=error)
 
     assert response.status_code == status
@@ -75,8 +77,31 @@ def test_every_error_has_its_status_and_code(error: Exception, status: int, code
     body = response.json()
     assert body["code"] == code
     assert body["status"] == status
-    assert body["detail"] == str(error)
+    assert body["detail"] == (str(error) if status != 503 else detail_of(error))
     assert ("retry-after" in response.headers) == (status in {429, 503, 504})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        errors.LogUnavailable,
+        errors.KeyringUnavailable,
+        errors.ReadModelUnavailable,
+        errors.EmbeddingFailed,
+    ],
+)
+def test_what_a_store_said_goes_to_the_log_alone(
+    kind: type[errors.MemledgerError], caplog: pytest.LogCaptureFixture
+) -> None:
+    said = 'connection to server at "db.internal" (10.0.0.7), port 5432 failed: user "ledger"'
+
+    response = _answer("GET", "/fails", error=kind(said))
+
+    assert response.status_code == 503
+    for secret in ("db.internal", "10.0.0.7", "5432", "ledger"):
+        assert secret not in response.text
+    assert response.json()["detail"].count(":") == 1
+    assert said in caplog.text
 
 
 def test_a_refused_field_is_named_with_its_remedy() -> None:

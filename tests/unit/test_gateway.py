@@ -1,0 +1,79 @@
+"""The gateway's readiness, which anybody may ask, names the store that fails and nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import cast
+from uuid import UUID
+
+import pytest
+
+from deploy.processes import gateway
+from projections.read_model import ReadModel
+from schemas.errors import KeyringUnavailable, LogUnavailable, MemledgerError, ReadModelUnavailable
+from schemas.keyring import Keyring
+
+SAID = 'connection to server at "db.internal" (10.0.0.7), port 5432 failed'
+
+
+class _Keyring:
+    def __init__(self, error: MemledgerError | None) -> None:
+        self._error = error
+
+    async def erased_among(self, _subjects: Collection[UUID]) -> set[UUID]:
+        if self._error is not None:
+            raise self._error
+        return set()
+
+
+class _ReadModel:
+    def __init__(self, error: MemledgerError | None) -> None:
+        self._error = error
+
+    async def ping(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _reason(monkeypatch: pytest.MonkeyPatch, failing: MemledgerError | None) -> str | None:
+    def partition_count(_bootstrap: str, _topic: str, *, timeout_s: float) -> int:
+        assert timeout_s > 0
+        if isinstance(failing, LogUnavailable):
+            raise failing
+        return 8
+
+    monkeypatch.setattr(gateway, "partition_count", partition_count)
+    keyring = _Keyring(failing if isinstance(failing, KeyringUnavailable) else None)
+    read_model = _ReadModel(failing if isinstance(failing, ReadModelUnavailable) else None)
+    return asyncio.run(
+        gateway._unreachable(
+            cast("Keyring", keyring), cast("ReadModel", read_model), bootstrap="kafka.internal:9092"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "store"),
+    [
+        (KeyringUnavailable(SAID), "keyring"),
+        (ReadModelUnavailable(SAID), "read model"),
+        (LogUnavailable(SAID), "log"),
+    ],
+)
+def test_a_store_that_is_down_is_named_without_its_address(
+    error: MemledgerError,
+    store: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reason = _reason(monkeypatch, error)
+    assert reason is not None
+    assert f"The {store} does not answer" in reason
+    assert "internal" not in reason
+    assert "5432" not in reason
+    assert SAID in caplog.text
+
+
+def test_stores_that_answer_leave_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _reason(monkeypatch, None) is None
