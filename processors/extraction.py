@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from processors import metrics
+from processors.storable import storable
 from schemas.errors import ExtractionFailed, ExtractionRejected
 from schemas.injection import cut_injection
 from schemas.memory import Memory
@@ -17,6 +18,18 @@ from schemas.records import Proposal, Turn
 
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 10.0
+
+
+class ExtractorCrashed(ExtractionFailed):
+    """The extractor raised what nobody foresaw.
+
+    Attributes:
+        original: what it raised. Its message may quote the turn, so it is not repeated.
+    """
+
+    def __init__(self, extractor: str, original: Exception) -> None:
+        super().__init__(f"{extractor} raised {type(original).__name__}: mend the extractor")
+        self.original = original
 
 
 class Proposer:
@@ -97,13 +110,18 @@ class Proposer:
             result = "failed"
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    extraction = await self._extractor.extract(request)
+                    extraction = storable(await self._extractor.extract(request))
                 result = "answered"
             except TimeoutError:
                 result = "timed_out"
                 raise ExtractionFailed(
                     f"{self._extractor.name} gave no answer within {self._timeout_s:g} s"
                 ) from None
+            except ExtractionFailed:
+                raise
+            except Exception as error:
+                # An extractor of one's own may fail in any way.
+                raise ExtractorCrashed(self._extractor.name, error) from error
             finally:
                 metrics.IN_FLIGHT.dec()
                 metrics.EXTRACTIONS.labels(result).inc()

@@ -13,7 +13,7 @@ from uuid import UUID
 from processors import metrics
 from processors.appending import DecisionLog
 from processors.embedding import with_embeddings
-from processors.extraction import Proposer, without_injection
+from processors.extraction import ExtractorCrashed, Proposer, without_injection
 from processors.lease import Lease
 from processors.partition_state import PartitionState
 from processors.persistence import BACKOFF_FIRST_S, persistently
@@ -182,8 +182,9 @@ class TurnWork:
         try:
             proposed = await self._proposal(opened, state)
         except (ExtractionFailed, InputTooLarge) as error:
+            named = error.original if isinstance(error, ExtractorCrashed) else error
             return await self._dead_letter(
-                opened.record, state, stage="extract", error=error, keys=opened.keys
+                opened.record, state, stage="extract", error=named, keys=opened.keys
             )
         if proposed is None:
             state.closed(self._proposal_id(opened.turn.turn_id))

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from processors.extraction import Proposer
+from processors.extraction import ExtractorCrashed, Proposer
 from schemas.errors import ExtractionFailed, ExtractionRejected
 from schemas.injection import BLOCK_END, BLOCK_START
-from schemas.ports import ExtractionRequest
-from schemas.records import Proposal, Turn
-from tests.support.extractors import NotingExtractor, Step
+from schemas.ports import Extraction, ExtractionRequest
+from schemas.records import InvalidItem, Proposal, Turn
+from schemas.registry import decode, encode
+from tests.support.extractors import NotingExtractor, Step, episode
 from tests.support.log_writer import memory
 from tests.support.turns import NOON, new_keys, sealed_turn
 from tests.support.virtual_time import run_virtual
@@ -84,6 +85,56 @@ def test_what_asking_again_would_not_help_is_given_up_at_once() -> None:
     with pytest.raises(ExtractionRejected):
         propose(extractor, turn())
     assert len(extractor.requests) == 1
+
+
+def test_what_an_extractor_raises_without_warning_counts_as_no_usable_answer() -> None:
+    extractor = NotingExtractor(step=failing(9, ValueError("what the user said")))
+    with pytest.raises(ExtractorCrashed, match="noting raised ValueError") as raised:
+        propose(extractor, turn())
+    assert len(extractor.requests) == 3
+    assert isinstance(raised.value.original, ValueError)
+    assert "said" not in str(raised.value)
+
+
+def test_an_extractor_that_fails_once_without_warning_is_asked_again() -> None:
+    extractor = NotingExtractor(step=failing(1, ValueError("a hiccup")))
+    assert len(propose(extractor, turn()).operations) == 1
+
+
+def test_an_interrupt_is_not_taken_for_a_failure_of_the_extractor() -> None:
+    class Interrupt(BaseException):
+        pass
+
+    async def interrupt(_: ExtractionRequest) -> None:
+        raise Interrupt
+
+    extractor = NotingExtractor(step=interrupt)
+    with pytest.raises(Interrupt):
+        propose(extractor, turn())
+    assert len(extractor.requests) == 1
+
+
+@pytest.mark.parametrize("bad", ["NUL \0", "surrogate \ud83d"])
+@pytest.mark.parametrize("field", ["content", "about", "quote"])
+def test_a_text_that_cannot_be_kept_costs_its_own_item_only(field: str, bad: str) -> None:
+    class Answering(NotingExtractor):
+        async def extract(self, request: ExtractionRequest) -> Extraction:
+            await super().extract(request)
+            broken = episode("b").model_copy(update={field: bad})
+            return Extraction(
+                operations=(episode("a"), broken, episode("c")),
+                invalid=(InvalidItem(position=1, problem="half an answer \ud83d"),),
+            )
+
+    proposal = propose(Answering(), turn())
+
+    assert proposal.operations == (episode("a"), episode("c"))
+    first, second = proposal.invalid
+    assert first == InvalidItem(position=1, problem="half an answer \\ud83d")
+    # The broken one stood behind the first, which could not be read at all.
+    assert second.position == 2
+    assert second.problem.startswith(f"{field} holds a ")
+    assert decode(Proposal, "proposal", 1, encode(proposal)) == proposal
 
 
 def test_each_call_has_a_deadline() -> None:

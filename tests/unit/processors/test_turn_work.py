@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID, uuid4
 
@@ -19,7 +19,7 @@ from schemas.events import MemoryAdded
 from schemas.keyring import SubjectKeys
 from schemas.log.accounting import turn_id_of_unaccountable
 from schemas.log.sealed import HEADER_NAME, LogRecord, open_record
-from schemas.ports import ExtractionRequest
+from schemas.ports import ExtractionRequest, Vectors
 from schemas.records import Closing, DeadLetter, Outcome
 from schemas.sealing import Header, seal
 from schemas.topics import DEAD_LETTERS, TURNS, memories_topic, proposals_topic
@@ -490,15 +490,29 @@ def test_a_worker_whose_lease_is_spent_calls_no_extractor() -> None:
     run_virtual(run())
 
 
+class BuggyEmbedder(CountingEmbedder):
+    """Stands for a bug of our own: it raises what no embedder may."""
+
+    def __init__(self, *, on_third: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self.tried = 0
+        self._on_third = on_third
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.tried += 1
+        if self.tried == 3:
+            self._on_third()
+        raise KeyError(texts[0])
+
+
 def test_a_bug_of_our_own_is_tried_three_times_and_then_kept() -> None:
     async def run() -> None:
-        async def bug(_: ExtractionRequest) -> None:
-            raise KeyError("a user's words")
-
-        desk = Desk(extractor=NotingExtractor(step=bug))
-        record = desk.site.say(desk.keys, "I live in Rome.")
+        embedder = BuggyEmbedder()
+        desk = Desk(embedder=embedder)
+        record = desk.site.say(desk.keys, "a user's words")
         await desk.handle(record)
-        assert len(desk.extractor.requests) == 3
+        assert embedder.tried == 3
+        assert len(desk.extractor.requests) == 1
         outcome = await desk.outcome()
         assert (outcome.turn_id, outcome.closing) == (turn_id(record), Closing.DEAD_LETTERED)
         letter = await desk.dead_letter()
@@ -509,16 +523,29 @@ def test_a_bug_of_our_own_is_tried_three_times_and_then_kept() -> None:
     run_virtual(run())
 
 
+def test_an_extractor_that_raises_what_nobody_foresaw_is_asked_again_and_then_given_up() -> None:
+    async def run() -> None:
+        async def bug(request: ExtractionRequest) -> None:
+            raise KeyError(request.turn.user_text)
+
+        desk = Desk(extractor=NotingExtractor(step=bug))
+        record = desk.site.say(desk.keys, "a user's words")
+        await desk.handle(record)
+        assert len(desk.extractor.requests) == 3
+        outcome = await desk.outcome()
+        assert (outcome.turn_id, outcome.closing) == (turn_id(record), Closing.DEAD_LETTERED)
+        assert outcome.error == "KeyError"
+        letter = await desk.dead_letter()
+        assert (letter.stage, letter.error) == ("extract", "KeyError")
+        assert "words" not in letter.detail
+
+    run_virtual(run())
+
+
 def test_a_subject_erased_while_a_bug_is_tried_again_closes_under_its_own_turn() -> None:
     async def run() -> None:
         desk = Desk()
-
-        async def bug(_: ExtractionRequest) -> None:
-            if len(desk.extractor.requests) == 3:
-                desk.site.keyring.erase(desk.keys.subject)
-            raise KeyError("bug")
-
-        desk.extractor = NotingExtractor(step=bug)
+        desk.embedder = BuggyEmbedder(on_third=lambda: desk.site.keyring.erase(desk.keys.subject))
         desk.worker = MemoryWorker(desk.site, desk.extractor, desk.embedder)
         record = desk.site.say(desk.keys, "I live in Rome.")
         await desk.handle(record)
