@@ -148,6 +148,12 @@ class TurnAppender:
             KeyringUnavailable: the keyring cannot be reached. Whatever was appended by then is not
                 answered for: to send it again under its ``turn_id`` is harmless.
         """
+        with metrics.refusals_counted(origin, turns=len(inputs)):
+            return await self._append(tenant, inputs, origin)
+
+    async def _append(
+        self, tenant: str, inputs: Sequence[TurnInput], origin: Origin
+    ) -> list[AppendResult]:
         if len(inputs) > TURNS_MAX:
             raise InputTooLarge(
                 field="turns",
@@ -167,7 +173,7 @@ class TurnAppender:
                 answers = [
                     _answer(batch, index, original) for index, original in enumerate(originals)
                 ]
-                _count(answers, origin)
+                _count(batch, answers, originals)
                 return answers
         raise KeyringUnavailable(
             f"the users of {len(waiting)} turns were erased {ROUNDS_MAX} times while their turns "
@@ -283,11 +289,14 @@ async def _acknowledged(pending: Sequence[_Pending], results: dict[int, AppendRe
             raise error
 
 
-def _count(answers: Sequence[AppendResult], origin: Origin) -> None:
-    refused = [answer.error for answer in answers if isinstance(answer, Refused)]
-    metrics.TURNS_ACCEPTED.labels(origin.value).inc(len(answers) - len(refused))
-    for error in refused:
-        metrics.TURNS_REFUSED.labels(origin.value, type(error).__name__).inc()
+def _count(batch: _Batch, answers: Sequence[AppendResult], originals: Sequence[int]) -> None:
+    for index, (answer, original) in enumerate(zip(answers, originals, strict=True)):
+        if index != original and answer is batch.results[original]:
+            continue  # a repetition, counted where it was said first
+        if isinstance(answer, Refused):
+            metrics.count_refused(batch.origin, answer.error)
+        else:
+            metrics.TURNS_ACCEPTED.labels(batch.origin.value).inc()
 
 
 def _originals(inputs: Sequence[TurnInput]) -> list[int]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from prometheus_client import Counter
+
+from schemas.records import Origin
 
 TURNS_ACCEPTED: Final = Counter(
     "memledger_turns_accepted_total", "Turns that the log acknowledged, by door", ["origin"]
@@ -14,3 +18,18 @@ TURNS_REFUSED: Final = Counter(
     "Turns that were not appended, by door and error",
     ["origin", "error"],
 )
+
+
+def count_refused(origin: Origin, error: Exception, *, turns: int = 1) -> None:
+    """Count turns that were not appended under the class of the error that tells why."""
+    TURNS_REFUSED.labels(origin.value, type(error).__name__).inc(turns)
+
+
+@contextmanager
+def refusals_counted(origin: Origin, *, turns: int = 1) -> Iterator[None]:
+    """Count an error that passes through as the refusal of so many turns."""
+    try:
+        yield
+    except Exception as error:
+        count_refused(origin, error, turns=turns)
+        raise

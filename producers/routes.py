@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from producers.append import Appended, AppendResult, Refused
 from producers.json_text import decode_json
+from producers.metrics import count_refused, refusals_counted
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.clock import utc_now
 from schemas.errors import (
@@ -75,22 +76,24 @@ def ingest_router(
         accepted is answered as a problem, with the same `results`.
         """
         try:
-            tenant = await authenticate(bearer_token(request))
-            # Lone surrogates that were written as escapes come through: the policy for text refuses
-            # them where they stand, so that they cost one turn and not the whole request.
-            body = decode_json(
-                await read_json_body(
-                    request, bytes_max=request_bytes_max, remedy="send fewer turns in one request"
+            with refusals_counted(Origin.HTTP):
+                tenant = await authenticate(bearer_token(request))
+                # Lone surrogates that were written as escapes come through: the policy for text
+                # refuses them where they stand, so that they cost one turn, not the whole request.
+                body = decode_json(
+                    await read_json_body(
+                        request,
+                        bytes_max=request_bytes_max,
+                        remedy="send fewer turns in one request",
+                    )
                 )
-            )
-            if isinstance(body, dict) and "turns" in body:
-                results = await _append_list(appender, tenant, _items(body), clock())
-                return _list_response(results)
-            _require_object(body)
-            turn = read_turn(body, now=clock())
-            (result,) = await appender.append(tenant, [turn], Origin.HTTP)
+                items, is_list = _items(body)
+            results = await _append_all(appender, tenant, items, clock())
         except MemledgerError as error:
             return problem_of(error)
+        if is_list:
+            return _list_response(results)
+        (result,) = results
         if isinstance(result, Refused):
             return problem_of(result.error)
         return JSONResponse(_appended(result), status_code=HTTPStatus.ACCEPTED)
@@ -98,7 +101,7 @@ def ingest_router(
     return router
 
 
-async def _append_list(
+async def _append_all(
     appender: Appender, tenant: str, items: Sequence[object], now: datetime
 ) -> list[AppendResult]:
     """Append those of the items that are turns, and return one result for each item."""
@@ -110,6 +113,7 @@ async def _append_list(
             turns.append(read_turn(item, now=now))
             places.append(place)
         except InvalidInput as error:
+            count_refused(Origin.HTTP, error)
             results[place] = Refused(error=error)
         if place % _TURNS_PER_STEP == 0:
             await asyncio.sleep(0)
@@ -119,7 +123,16 @@ async def _append_list(
     return [results[place] for place in range(len(items))]
 
 
-def _items(body: dict[str, Any]) -> list[object]:
+def _items(body: object) -> tuple[list[object], bool]:
+    """Return what stands for turns in a body, and whether it came as a list."""
+    if not isinstance(body, dict):
+        raise InvalidInput(
+            field="body",
+            problem="is not a JSON object",
+            remedy='send the object of one turn, or {"turns": [...]}',
+        )
+    if "turns" not in body:
+        return [body], False
     unknown = sorted(body.keys() - {"turns"})
     if unknown:
         raise InvalidInput(
@@ -140,16 +153,7 @@ def _items(body: dict[str, Any]) -> list[object]:
             problem=f"holds {len(items)} turns, the limit is {TURNS_MAX}",
             remedy="send them in several requests",
         )
-    return items
-
-
-def _require_object(body: object) -> None:
-    if not isinstance(body, dict):
-        raise InvalidInput(
-            field="body",
-            problem="is not a JSON object",
-            remedy='send the object of one turn, or {"turns": [...]}',
-        )
+    return items, True
 
 
 def _list_response(results: Sequence[AppendResult]) -> Response:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
 from producers.append import ROUNDS_MAX, Appended, AppendResult, Refused, TurnAppender
 from producers.turns_input import TURNS_MAX, TurnInput
@@ -236,3 +237,41 @@ def test_turns_can_be_identified_without_appending_them() -> None:
     (result,) = appended(bench.append(turn(turn_id="t", occurred_at=NOW - timedelta(days=1))))
     assert identity.turn_id == result.turn_id
     assert identity.subject == bench.keys("u").subject
+
+
+def accepted_count() -> float:
+    return REGISTRY.get_sample_value("memledger_turns_accepted_total", {"origin": "http"}) or 0.0
+
+
+def refused_count(error: str) -> float:
+    labels = {"origin": "http", "error": error}
+    return REGISTRY.get_sample_value("memledger_turns_refused_total", labels) or 0.0
+
+
+def test_a_turn_twice_in_a_request_is_counted_once() -> None:
+    accepted, refused = accepted_count(), refused_count("InvalidInput")
+    Bench().append(turn(turn_id="t"), turn(turn_id="t"), turn(said="other", turn_id="t"), turn())
+    assert accepted_count() - accepted == 2
+    assert refused_count("InvalidInput") - refused == 1
+
+
+def test_a_refused_turn_twice_in_a_request_is_counted_once() -> None:
+    bench = Bench()
+    bench.log.refuse = lambda _number: LogBusy("full")
+    refused = refused_count("LogBusy")
+    bench.append(turn(turn_id="t"), turn(turn_id="t"))
+    assert refused_count("LogBusy") - refused == 1
+
+
+def test_turns_that_the_keyring_could_not_be_asked_for_are_counted() -> None:
+    bench = Bench()
+
+    def fail() -> None:
+        raise KeyringUnavailable("no answer")
+
+    bench.keyring.before_erasure_query = fail
+    accepted, refused = accepted_count(), refused_count("KeyringUnavailable")
+    with pytest.raises(KeyringUnavailable):
+        bench.append(turn(), turn("v"))
+    assert accepted_count() == accepted
+    assert refused_count("KeyringUnavailable") - refused == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
+from producers.metrics import TURNS_REFUSED
 from producers.routes import ingest_router
 from producers.turns_input import TURNS_MAX
 from schemas.errors import (
@@ -339,3 +341,41 @@ def test_the_body_is_documented() -> None:
     one, many = operation["requestBody"]["content"]["application/json"]["schema"]["anyOf"]
     assert one["required"] == ["user_id", "conversation_id", "user_text"]
     assert many["properties"]["turns"]["maxItems"] == TURNS_MAX
+
+
+def test_every_refusal_at_the_door_is_counted_once() -> None:
+    api = Api()
+    bad = {**TURN, "user_text": " "}
+    large = {**TURN, "user_text": "a" * 400_001}
+    for body, counted in (
+        (bad, {"InvalidInput": 1}),
+        (large, {"InputTooLarge": 1}),
+        ({"turns": [TURN, bad, large, bad]}, {"InvalidInput": 2, "InputTooLarge": 1}),
+        ({"turns": [TURN] * (TURNS_MAX + 1)}, {"InputTooLarge": 1}),
+        ({"turns": []}, {"InvalidInput": 1}),
+        (None, {"InvalidInput": 1}),
+        (TURN, {}),
+    ):
+        before = refused()
+        api.send(body)
+        assert refused() - before == Counter(counted), str(body)[:80]
+    for content, headers, counted in (
+        (b"{", JSON, {"InvalidInput": 1}),
+        (b"{}", {**JSON, "content-type": "text/plain"}, {"HTTPException": 1}),
+        (b"{}", {**JSON, "authorization": "Bearer wrong"}, {"InvalidApiKey": 1}),
+    ):
+        before = refused()
+        api.post(content, headers)
+        assert refused() - before == Counter(counted), content
+
+
+def refused() -> Counter[str]:
+    """Return how many turns were refused by class of error since the process began."""
+    return Counter(
+        {
+            sample.labels["error"]: int(sample.value)
+            for metric in TURNS_REFUSED.collect()
+            for sample in metric.samples
+            if sample.name.endswith("_total") and sample.labels["origin"] == "http"
+        }
+    )
