@@ -63,11 +63,8 @@ class Pipeline(PipelineSite):
         """Return once every process that is meant to run does its work."""
         for process in self.processes.values():
             if process.started:
-                wait_until(
-                    process.ready,
-                    what=f"{process.name} to be ready",
-                    timeout_s=_READY_S,
-                    poll_s=0.1,
+                self.wait_until(
+                    process.ready, what=f"{process.name} to be ready", timeout_s=_READY_S
                 )
 
     def tend(self) -> None:

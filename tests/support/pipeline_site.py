@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -164,8 +164,18 @@ class PipelineSite:
             except (psycopg.OperationalError, LogUnavailable):
                 return False
 
+        self.wait_until(settled, what="every turn to be closed", timeout_s=timeout_s)
+
+    def wait_until(
+        self, condition: Callable[[], bool], *, what: str, timeout_s: float, poll_s: float = 0.2
+    ) -> None:
+        """Return once a condition holds.
+
+        Raises:
+            AssertionError: it did not in time; shows the end of each process' log.
+        """
         try:
-            wait_until(settled, what="every turn to be closed", timeout_s=timeout_s, poll_s=0.4)
+            wait_until(condition, what=what, timeout_s=timeout_s, poll_s=poll_s)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.logs()}") from None
 
