@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from schemas.errors import ConfigurationError
-from schemas.topics import checked_generation
+from schemas.topics import BROKERS_REPLICATION, checked_generation
 
 DEFAULT_TENANT = "local"
 
@@ -46,8 +46,8 @@ class Settings(BaseSettings):
             ``memledger_keyring`` on the read model's server.
         key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
         partitions: number of partitions of each topic when it is made.
-        replication: how many brokers hold each partition of a topic when it is made; the embedded
-            broker is one.
+        replication: how many brokers hold each partition of a topic when it is made; -1 leaves it
+            to the broker's ``default.replication.factor``.
         generation: the generation that is written and served.
         extractor: ``rules``, ``verbatim``, or ``package.module:factory`` of one of your own.
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     keyring_url: str | None = Field(default=None, repr=False)
     key_directory: Path | None = None
     partitions: int = Field(default=8, ge=1, le=1024)
-    replication: int = Field(default=1, ge=1, le=16)
+    replication: int = Field(default=BROKERS_REPLICATION, ge=BROKERS_REPLICATION, le=16)
     generation: str = "g1"
     extractor: str = "rules"
     embedder: str = "minilm"
@@ -103,6 +103,13 @@ class Settings(BaseSettings):
             return checked_generation(value)
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
+
+    @field_validator("replication")
+    @classmethod
+    def _replication_is_a_number_of_brokers(cls, value: int) -> int:
+        if value == 0:
+            raise ValueError("give 1 to 16, or -1 for the broker's own default")
+        return value
 
     @field_validator("database_url", "keyring_url")
     @classmethod

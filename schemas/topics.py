@@ -15,6 +15,9 @@ DEAD_LETTERS: Final = "memledger.dead-letters"
 RECORD_BYTES_MAX: Final = 4 * 1024 * 1024
 """The largest record that a topic takes: a turn at its limit with all its text escaped fits."""
 
+BROKERS_REPLICATION: Final = -1
+"""Leaves the number of replicas to the broker's ``default.replication.factor`` (KIP-464)."""
+
 _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
 _GENERATION: Final = re.compile(r"[a-z0-9][a-z0-9_]{0,30}")

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from schemas.errors import LogUnavailable
 from schemas.log.admin import ensure_topics
 from schemas.topics import ledger_topics
 
@@ -141,7 +142,7 @@ def recreate_topics(bootstrap: str) -> None:
             asyncio.run(
                 ensure_topics(bootstrap, ledger_topics(GENERATION, PARTITIONS), replication=1)
             )
-        except KafkaException:
+        except (KafkaException, LogUnavailable):
             if time.monotonic() > deadline:
                 raise
         else:
