@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 from typing import Any, cast, get_args
 
@@ -18,7 +18,7 @@ from deploy.addresses import Addresses
 from deploy.processes.gateway import make_app
 from projections.read_model import ReadModel
 from schemas import http
-from schemas.errors import InvalidInput, MemledgerError
+from schemas.errors import InvalidInput, MemledgerError, ReadModelUnavailable
 from schemas.events import MemoryEvent, RejectionReason
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
@@ -45,10 +45,15 @@ class _Keyring(InMemoryKeyring):
         return await super().subjects_for(tenant, user_ids, create=True) if create else {}
 
 
+async def _no_database() -> None:
+    raise ReadModelUnavailable("there is none")
+
+
 def gateway() -> FastAPI:
     """Return the gateway's application over stores that hold nothing."""
     model = SimpleNamespace(generation="g1", embedder="e", dimension=1, name="e")
     model.min_similarity = 0.5
+    model.ping = _no_database
     return make_app(
         Settings(),
         Addresses(database_url="", keyring_url="", kafka_bootstrap=""),
@@ -59,12 +64,14 @@ def gateway() -> FastAPI:
     )
 
 
-def asked(method: str, address: str, content: bytes) -> httpx.Response:
+def asked(
+    method: str, address: str, content: bytes, headers: Mapping[str, str] = HEADERS
+) -> httpx.Response:
     async def ask() -> httpx.Response:
         # An exception that no handler turns into an answer fails the test.
         transport = httpx.ASGITransport(gateway(), raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-            return await client.request(method, address, content=content, headers=HEADERS)
+            return await client.request(method, address, content=content, headers=headers)
 
     return asyncio.run(ask())
 
@@ -131,6 +138,21 @@ def test_every_route_has_its_section_and_every_section_its_route() -> None:
         if method != "HEAD"
     }
     assert headings == routes
+
+
+def test_the_routes_that_need_no_key_are_those_that_the_page_names() -> None:
+    """Every route is asked without a key; health and the API's description answer, none else."""
+    (rule,) = re.findall(
+        r"- `Authorization: Bearer <key>`, but for (.+?) which", API.text, re.DOTALL
+    )
+    keyless = {
+        path
+        for path, methods in _routes(gateway())
+        if path != "/docs/oauth2-redirect"
+        for method in methods - {"HEAD"}
+        if asked(method, path, b"{}", {"content-type": "application/json"}).status_code != 401
+    }
+    assert set(codes_of(rule)) == keyless
 
 
 def _headings(page: Page) -> str:
