@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+import time
 from collections import deque
 from typing import Any, Final
 
@@ -13,6 +15,8 @@ from schemas.errors import InputTooLarge, LogBusy, LogUnavailable
 from schemas.log.sealed import SealedRecord
 from schemas.topics import RECORD_BYTES_MAX
 
+logger = logging.getLogger(__name__)
+
 DELIVERY_TIMEOUT_MS: Final = 30_000
 """How long the broker may take to acknowledge; the eraser's second pass waits for longer."""
 
@@ -20,6 +24,9 @@ _QUEUED_MESSAGES_MAX: Final = 50_000
 _QUEUED_KBYTES_MAX: Final = 256 * 1024
 _POLL_S: Final = 0.1
 _FLUSH_S: Final = 10.0
+_DISCARD_S: Final = 5.0
+_REPLACE_PAUSE_S: Final = 1.0
+"""Before a failed client is replaced: a cause that stays must not make one after the other."""
 
 
 class LogProducer:
@@ -27,6 +34,12 @@ class LogProducer:
 
     One thread serves the delivery reports; they are handed to the event loop in batches, since
     waking a loop once for each message costs more than the message.
+
+    An idempotent client can fail for good, for instance where the broker lost what it knew of the
+    client's sequence numbers: from then on it refuses every record, while the process around it
+    looks alive. So another client takes its place, under a new producer id. What waited in the
+    failed one is told as unavailable and not sent again here: whether it stands is unknown, and
+    whoever appends it again does so under its id, in the order that is the appender's to keep.
     """
 
     def __init__(self, bootstrap: str, *, client_id: str) -> None:
@@ -36,21 +49,20 @@ class LogProducer:
             bootstrap: ``host:port[,host:port]``.
             client_id: the name under which the broker knows this process.
         """
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "client.id": client_id,
-                "enable.idempotence": True,
-                "acks": "all",
-                "linger.ms": 5,
-                "compression.type": "none",  # sealed bytes do not compress
-                "message.max.bytes": RECORD_BYTES_MAX,
-                "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
-                "queue.buffering.max.messages": _QUEUED_MESSAGES_MAX,
-                "queue.buffering.max.kbytes": _QUEUED_KBYTES_MAX,
-                "log_level": 3,
-            }
-        )
+        self._settings: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": client_id,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 5,
+            "compression.type": "none",  # sealed bytes do not compress
+            "message.max.bytes": RECORD_BYTES_MAX,
+            "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
+            "queue.buffering.max.messages": _QUEUED_MESSAGES_MAX,
+            "queue.buffering.max.kbytes": _QUEUED_KBYTES_MAX,
+            "log_level": 3,
+        }
+        self._producer = Producer(self._settings)
         self._loop = asyncio.get_running_loop()
         self._reports: deque[tuple[asyncio.Future[int], KafkaError | None, int]] = deque()
         self._drain_scheduled = False
@@ -98,13 +110,40 @@ class LogProducer:
 
     async def close(self) -> None:
         """Wait for what is queued, then stop."""
-        await asyncio.to_thread(self._producer.flush, _FLUSH_S)
+        await asyncio.to_thread(self._flush)
         self._closing.set()
         await asyncio.to_thread(self._thread.join)
 
+    def _flush(self) -> None:
+        producer = self._producer
+        try:
+            producer.flush(_FLUSH_S)
+        except KafkaException as error:
+            logger.error("the log's client failed while it was closed: %s", error.args[0].str())  # noqa: TRY400 - the message says all
+        # What is still there gets no acknowledgement any more, and nobody may wait for it.
+        _discard(producer)
+
     def _serve(self) -> None:
         while not self._closing.is_set():
-            self._producer.poll(_POLL_S)
+            try:
+                self._producer.poll(_POLL_S)
+            except KafkaException as error:
+                # How the client tells, this once, that it has failed for good.
+                self._replace(error.args[0])
+
+    def _replace(self, error: KafkaError) -> None:
+        """Let another client take the place of one that failed for good."""
+        logger.error(
+            "the log's client has failed for good and is replaced; what waited in it is answered "
+            "as unavailable: %s",
+            error.str(),
+        )
+        failed = self._producer
+        _discard(failed)
+        # Until it is replaced it refuses by itself whatever is submitted.
+        if not self._closing.wait(_REPLACE_PAUSE_S):
+            self._producer = Producer(self._settings)
+            _discard(failed)
 
     def _report(self, future: asyncio.Future[int], error: KafkaError | None, offset: int) -> None:
         # Runs in the serving thread, once for each delivery.
@@ -131,6 +170,18 @@ class LogProducer:
                 future.set_result(offset)
             else:
                 future.set_exception(_translated(error))
+
+
+def _discard(producer: Producer) -> None:
+    """Drop what a client holds, so that each of its records is reported as failed."""
+    producer.purge()
+    deadline = time.monotonic() + _DISCARD_S
+    while len(producer) and time.monotonic() < deadline:
+        try:
+            producer.poll(_POLL_S)
+        except KafkaException:
+            # It failed for good before; the reports come all the same.
+            continue
 
 
 def _translated(error: KafkaError) -> LogUnavailable | InputTooLarge:
