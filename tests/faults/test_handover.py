@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 logger = logging.getLogger(__name__)
 
 SEED = 20_260_302
-TURNS = 600
+TURNS = 480
 USERS = 40
 DELAY_S = 0.2
 UNDER_WAY = 40

@@ -180,9 +180,6 @@ class TestTheClear:
         client.post_lists([_turn(turn_id=f"turnquappe-said-{n}") for n in range(20)])
         pipeline.wait_settled()
         _ask_for_what_was_said(client)
-        for process in pipeline.processes.values():
-            process.stop()
-
         home = pipeline.home
         files = [
             path
@@ -211,7 +208,8 @@ def _ask_for_what_was_said(client: ChatClient) -> None:
 
 
 def _marks_in(data: bytes) -> list[str]:
-    lowered = data.lower()
+    # The broker's indices are made with room for what may come: zeros, most of them.
+    lowered = data.rstrip(b"\0").lower()
     return [
         mark
         for mark in MARKS

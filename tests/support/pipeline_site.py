@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -115,11 +116,17 @@ class PipelineSite:
 
     def records(self, topic: str) -> list[LogRecord]:
         """Return every record of a topic, each partition in order."""
-        return [
-            record
-            for partition in range(self.settings.partitions)
-            for record in read_to_end(self.bootstrap, topic, partition, start=0, client_id="test")
-        ]
+
+        def read(partition: int) -> list[LogRecord]:
+            return list(read_to_end(self.bootstrap, topic, partition, start=0, client_id="test"))
+
+        # Most of the time goes by in waiting for the end.
+        with ThreadPoolExecutor(self.settings.partitions) as pool:
+            return [
+                record
+                for records in pool.map(read, range(self.settings.partitions))
+                for record in records
+            ]
 
     def ends(self, *topics: str) -> dict[tuple[str, int], int]:
         """Return the offset after the last one, by topic and partition."""
