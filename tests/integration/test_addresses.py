@@ -13,7 +13,7 @@ from schemas.keyring import Keyring
 
 
 def test_a_keyring_opens_at_an_address_of_pairs(keyring_url: str, tmp_path: Path) -> None:
-    address = make_conninfo(**conninfo_to_dict(keyring_url))
+    address = make_conninfo("", **conninfo_to_dict(keyring_url))
     assert "://" not in address
 
     async def act() -> None:
@@ -33,7 +33,7 @@ def test_a_keyring_opens_at_an_address_of_pairs(keyring_url: str, tmp_path: Path
 def test_a_read_model_opens_at_an_address_of_pairs(postgres_url: str) -> None:
     async def act() -> None:
         read_model = await open_read_model(
-            make_conninfo(**conninfo_to_dict(postgres_url)),
+            make_conninfo("", **conninfo_to_dict(postgres_url)),
             generation="g1",
             embedder="e",
             dimension=8,
