@@ -30,7 +30,13 @@ from projections.columns import (
 )
 from projections.dead_letters import DeadLetterBox
 from projections.fence import FENCE_LOCK_CLASS
-from projections.opening import ErasedOutcome, Opened, OpenedOutcome, open_outcomes
+from projections.opening import (
+    ErasedOutcome,
+    Opened,
+    OpenedOutcome,
+    RefusedOutcome,
+    open_outcomes,
+)
 from projections.read_model import ReadModel, subjects_text
 from projections.vectors import usable_halves
 from schemas import ids
@@ -166,12 +172,14 @@ class Applier:
             opened = open_outcomes(
                 batch.outcomes,
                 keys,
+                poison=batch.poison,
                 generation=self._generation,
                 system_subject=self._system_subject,
             )
             poison = (*batch.poison, *opened.poison)
             for item in poison:
                 await self._dead_letters.append(item)
+            await self._refuse(connection, opened.refused)
             counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
@@ -209,6 +217,18 @@ class Applier:
                 "projector, which holds the partitions now"
             )
 
+    async def _refuse(self, connection: Connection, refused: Sequence[RefusedOutcome]) -> None:
+        """Close the turns of outcomes that were set aside, as dead-lettered."""
+        if refused:
+            columns = {
+                "subjects": [item.subject for item in refused],
+                "partitions": [item.partition for item in refused],
+                "outcome_ids": [item.outcome_id for item in refused],
+                "outcome_offsets": [item.offset for item in refused],
+                "closing": Closing.DEAD_LETTERED.value,
+            }
+            await _execute(connection, "refuse_outcomes", columns)
+
     async def _close(
         self, connection: Connection, outcomes: Sequence[OpenedOutcome]
     ) -> list[OpenedOutcome]:
@@ -220,6 +240,9 @@ class Applier:
             {
                 "subjects": [opened.subject for opened in outcomes],
                 "turn_ids": [opened.outcome.turn_id for opened in outcomes],
+                "outcome_ids": [
+                    ids.outcome_id(self._generation, opened.outcome.turn_id) for opened in outcomes
+                ],
                 "partitions": [opened.outcome.turn_partition for opened in outcomes],
                 "turn_offsets": [opened.outcome.turn_offset for opened in outcomes],
                 "closings": [opened.outcome.closing.value for opened in outcomes],
@@ -256,6 +279,7 @@ class Applier:
                 "turn_offsets": [turn.offset for turn in turns],
                 "outcome_ids": [ids.outcome_id(self._generation, turn.turn_id) for turn in turns],
                 "erased": Closing.ERASED.value,
+                "refused": Closing.DEAD_LETTERED.value,
             }
             await _execute(connection, "read_turns", columns)
         if buried:

@@ -41,7 +41,8 @@ class KeySource(Protocol):
         ...
 
 
-_KEY_MISSING: Final = Unreadable(error=KeyMissing.__name__)
+KEY_MISSING: Final = Unreadable(error=KeyMissing.__name__)
+"""What is said of a record whose keys are missing without a record of their destruction."""
 
 
 class Opener:
@@ -94,7 +95,7 @@ def _opened(
     try:
         state = states.get(record.header().subject)
         if state is None:
-            return _KEY_MISSING
+            return KEY_MISSING
         if isinstance(state, Erased):
             return Closing.ERASED
         return open_record(expected, record, state)

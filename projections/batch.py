@@ -87,6 +87,14 @@ class Poison:
     stage: Stage
     error: Exception
 
+    @property
+    def header(self) -> Header | None:
+        """What it says it is, if that can be read: the turn that it was meant to close."""
+        try:
+            return self.record.header()
+        except SealBroken:
+            return None
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Advance:
@@ -130,7 +138,9 @@ class Batch:
     def subjects(self) -> set[UUID]:
         """The subjects whose rows it may touch."""
         buried = {turn.subject for turn in self.buried_turns if turn.subject is not None}
-        return self.outcome_subjects | buried | {turn.subject for turn in self.turns}
+        refused = {header.subject for one in self.poison if (header := one.header) is not None}
+        turns = {turn.subject for turn in self.turns}
+        return self.outcome_subjects | buried | refused | turns
 
 
 Refusals: TypeAlias = Mapping[LogPosition, Exception]

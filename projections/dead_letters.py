@@ -9,9 +9,20 @@ from schemas import ids
 from schemas.keyring import Keyring
 from schemas.log.dead_letters import dead_letter_of
 from schemas.log.producer import LogProducer
-from schemas.log.sealed import seal_record
-from schemas.topics import DEAD_LETTERS
+from schemas.log.sealed import LogPosition, seal_record
+from schemas.records import DeadLetter
+from schemas.topics import DEAD_LETTERS, memories_topic
 from schemas.tree import address_for
+
+
+def refused_position(letter: DeadLetter, *, generation: str) -> LogPosition | None:
+    """Return where an outcome stands that Postgres refused; ``None`` for any other dead letter.
+
+    Such an outcome can be opened: that it closed its turn as dead-lettered only its letter tells.
+    """
+    at = LogPosition(topic=letter.topic, partition=letter.partition, offset=letter.offset)
+    ours = letter.generation == generation and at.topic == memories_topic(generation)
+    return at if ours and letter.stage == "project" else None
 
 
 class DeadLetterBox:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -17,9 +18,10 @@ from projections.canonical_rows import (
     row_of_columns,
     row_of_fold,
 )
-from projections.fold import SubjectState
+from projections.fold import ClosedTurn, SubjectState
 from projections.log_fold import LogFold
 from projections.read_model import ReadModel, name_every_subject
+from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import LogUnavailable
 from schemas.keyring import Keyring
@@ -32,6 +34,19 @@ _SUBJECTS_A_READ: Final = 500
 
 Rows = dict[UUID, CanonicalRow]
 """A subject's rows by the id of the memory or of the turn."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Table:
+    """What the table holds of a subject.
+
+    Attributes:
+        rows: memories and closed turns.
+        turns: the turns that were read and not buried, closed or not.
+    """
+
+    rows: Rows = field(default_factory=dict)
+    turns: set[UUID] = field(default_factory=set)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,19 +141,24 @@ class ReadModelComparer:
             cursor = await connection.execute(_QUERIES["select_positions"], {"topic": self._topic})
             positions = dict(await cursor.fetchall())
             of_table = await self._subjects_of_table(connection, partitions)
-            system_rows: Rows = {}
+            of_system: list[SubjectState] = []
             for partition in range(partitions):
                 folded = await log.partition(partition, end=positions.get(partition, 0))
                 tally.unreadable += folded.unreadable
-                rows = {subject: self._rows_of(state) for subject, state in folded.states.items()}
+                states = folded.states
                 # The system's records lie beside the turns that they are about, in any partition.
-                system_rows |= rows.pop(system, {})
-                subjects = (of_table.get(partition, set()) | rows.keys()) - {system}
+                if system in states:
+                    of_system.append(states.pop(system))
+                subjects = (of_table.get(partition, set()) | states.keys()) - {system}
                 for some in _chunks(subjects):
-                    table = await self._rows_of_table(connection, some, folded.erased_offsets)
-                    tally.add({one: (table.get(one, {}), rows.get(one, {})) for one in some})
-            of_system = await self._rows_of_table(connection, [system], frozenset())
-            tally.add({system: (of_system.get(system, {}), system_rows)})
+                    tables = await self._tables(connection, some, folded.erased_offsets)
+                    for one in some:
+                        table = tables.get(one, _Table())
+                        of_one = [states[one]] if one in states else []
+                        tally.add(one, table.rows, self._rows_of(of_one, table.turns))
+            tables = await self._tables(connection, [system], frozenset())
+            table = tables.get(system, _Table())
+            tally.add(system, table.rows, self._rows_of(of_system, table.turns))
         return Comparison(
             generation=self._read_model.generation,
             positions=positions,
@@ -157,30 +177,50 @@ class ReadModelComparer:
             subjects.setdefault(partition_for(subject, partitions), set()).add(subject)
         return subjects
 
-    async def _rows_of_table(
+    async def _tables(
         self, connection: Connection, subjects: Sequence[UUID], erased_offsets: Collection[int]
-    ) -> dict[UUID, Rows]:
+    ) -> dict[UUID, _Table]:
         """Return the rows of subjects, but for turns of which the log says nothing any more."""
         erased = await self._keyring.erased_among(subjects)
         asked = {"subjects": list(subjects)}
-        found: dict[UUID, Rows] = {}
+        found: defaultdict[UUID, _Table] = defaultdict(_Table)
         cursor = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
         for subject, memory_id, *columns in await cursor.fetchall():
-            found.setdefault(subject, {})[memory_id] = row_of_columns((memory_id, *columns))
-        cursor = await connection.execute(_QUERIES["select_closed_turns"], asked, binary=True)
+            found[subject].rows[memory_id] = row_of_columns((memory_id, *columns))
+        cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         for subject, turn_id, closing, offset in await cursor.fetchall():
-            if subject not in erased and offset not in erased_offsets:
-                row = closed_turn_row(turn_id, closing, offset)
-                found.setdefault(subject, {})[turn_id] = row
+            if subject in erased or offset in erased_offsets:
+                continue
+            if offset is not None:
+                found[subject].rows[turn_id] = closed_turn_row(turn_id, closing, offset)
+            if offset is not None or closing is None:
+                found[subject].turns.add(turn_id)
         return found
 
-    def _rows_of(self, state: SubjectState) -> Rows:
+    def _rows_of(self, states: Iterable[SubjectState], turns: Collection[UUID]) -> Rows:
+        """Return what the log says of a subject whose turns, as the table has them, are given."""
+        rows: Rows = {}
+        for state in states:
+            rows |= self._rows_of_memories(state)
+            rows |= closed_turn_rows(state.closed)
+            if state.refused:
+                rows |= closed_turn_rows(self._refused(state, turns))
+        return rows
+
+    def _rows_of_memories(self, state: SubjectState) -> Rows:
         model = self._read_model
-        memories = {
+        return {
             memory_id: row_of_fold(row, embedder=model.embedder, dimension=model.dimension)
             for memory_id, row in state.memories.items()
         }
-        return memories | closed_turn_rows(state.closed)
+
+    def _refused(self, state: SubjectState, turns: Iterable[UUID]) -> dict[UUID, ClosedTurn]:
+        generation = self._read_model.generation
+        found = {
+            turn_id: state.refused_closing(turn_id, ids.outcome_id(generation, turn_id))
+            for turn_id in turns
+        }
+        return {turn_id: closed for turn_id, closed in found.items() if closed is not None}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -191,25 +231,24 @@ class _Tally:
     unreadable: int = 0
     differences: list[Difference] = field(default_factory=list)
 
-    def add(self, compared: Mapping[UUID, tuple[Rows, Rows]]) -> None:
-        for subject, (table, log) in compared.items():
-            self.subjects += 1
-            self.rows += len(log)
-            table_digest, log_digest = digest_of(table.values()), digest_of(log.values())
-            if table_digest == log_digest:
-                continue
-            both = table.keys() & log.keys()
-            self.differences.append(
-                Difference(
-                    subject=subject,
-                    partition=partition_for(subject, self.partitions),
-                    table_digest=table_digest,
-                    log_digest=log_digest,
-                    missing=tuple(sorted(log.keys() - table.keys())),
-                    surplus=tuple(sorted(table.keys() - log.keys())),
-                    changed=tuple(sorted(one for one in both if table[one] != log[one])),
-                )
+    def add(self, subject: UUID, table: Rows, log: Rows) -> None:
+        self.subjects += 1
+        self.rows += len(log)
+        table_digest, log_digest = digest_of(table.values()), digest_of(log.values())
+        if table_digest == log_digest:
+            return
+        both = table.keys() & log.keys()
+        self.differences.append(
+            Difference(
+                subject=subject,
+                partition=partition_for(subject, self.partitions),
+                table_digest=table_digest,
+                log_digest=log_digest,
+                missing=tuple(sorted(log.keys() - table.keys())),
+                surplus=tuple(sorted(table.keys() - log.keys())),
+                changed=tuple(sorted(one for one in both if table[one] != log[one])),
             )
+        )
 
 
 def _chunks(subjects: Collection[UUID]) -> Iterator[list[UUID]]:

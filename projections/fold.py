@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 from uuid import UUID
 
+from schemas import ids
 from schemas.events import (
     MemoryAdded,
     MemoryBackfilled,
@@ -195,11 +196,30 @@ class SubjectState:
         subject: the subject.
         memories: every version by its id, whether it holds or not.
         closed: every turn that an outcome closed, by its id.
+        refused: the offset of the first outcome of a turn that was set aside, by the outcome's id:
+            from it alone nobody can tell which turn it closes.
     """
 
     subject: UUID
     memories: dict[UUID, MemoryRow] = field(default_factory=dict)
     closed: dict[UUID, ClosedTurn] = field(default_factory=dict)
+    refused: dict[UUID, int] = field(default_factory=dict)
+
+    def refuse(self, outcome_id: UUID, offset: int) -> None:
+        """Take note of an outcome that was set aside; no later one of its turn counts."""
+        self.refused.setdefault(outcome_id, offset)
+
+    def refused_closing(self, turn_id: UUID, outcome_id: UUID) -> ClosedTurn | None:
+        """Return how a turn closed whose first outcome was set aside; ``None`` for any other.
+
+        Args:
+            turn_id: a turn that the log holds.
+            outcome_id: the id of its outcome.
+        """
+        offset, closed = self.refused.get(outcome_id), self.closed.get(turn_id)
+        if offset is None or (closed is not None and closed.offset < offset):
+            return None
+        return ClosedTurn(closing=Closing.DEAD_LETTERED, offset=offset)
 
     def apply(self, logged: LoggedOutcome) -> bool:
         """Fold one more outcome in and return whether it counted.
@@ -208,7 +228,8 @@ class SubjectState:
         may be given again: of a turn's outcomes only the first one counts.
         """
         outcome = logged.outcome
-        if outcome.turn_id in self.closed:
+        outcome_id = ids.outcome_id(outcome.generation, outcome.turn_id)
+        if outcome.turn_id in self.closed or outcome_id in self.refused:
             return False
         self.closed[outcome.turn_id] = ClosedTurn(closing=outcome.closing, offset=logged.offset)
         for change in changes(outcome, self.subject):

@@ -231,6 +231,7 @@ class PostgresLedger:
             "outcome_ids": [ids.outcome_id(generation, one.turn_id) for one in asked],
             "partitions": [one.partition for one in asked],
             "erased": Closing.ERASED.value,
+            "refused": Closing.DEAD_LETTERED.value,
         }
         near = [(place, one) for place, one in enumerate(asked) if one.vector is not None]
         vectors = {

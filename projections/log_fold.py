@@ -9,13 +9,17 @@ from itertools import islice, takewhile
 from typing import Final
 from uuid import UUID
 
-from projections.batch import BatchReader
+from projections.batch import BatchReader, Refusals
+from projections.dead_letters import refused_position
 from projections.fold import LoggedOutcome, SubjectState
 from projections.opening import open_outcomes
-from schemas.keyring import Keyring
+from schemas.errors import RecordInvalid, SealBroken
+from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.reader import read_to_end
-from schemas.log.sealed import LogRecord
-from schemas.topics import memories_topic
+from schemas.log.sealed import LogPosition, LogRecord, open_record
+from schemas.records import DeadLetter
+from schemas.topics import DEAD_LETTERS, memories_topic
+from schemas.tree import Punctured
 
 _RECORDS_A_READ: Final = 1000
 
@@ -33,6 +37,10 @@ class FoldedPartition:
     states: dict[UUID, SubjectState] = field(default_factory=dict)
     erased_offsets: set[int] = field(default_factory=set)
     unreadable: int = 0
+
+    def state(self, subject: UUID) -> SubjectState:
+        """Return what is folded of a subject, which may be nothing yet."""
+        return self.states.setdefault(subject, SubjectState(subject=subject))
 
 
 class LogFold:
@@ -78,6 +86,9 @@ class LogFold:
         folded = FoldedPartition()
         if end == 0:
             return folded
+        refusals = await asyncio.to_thread(
+            self._refusals, partition, await self._keyring.system_subject()
+        )
         records = read_to_end(
             self._bootstrap, self._topic, partition, start=0, client_id="memledger-digest"
         )
@@ -86,19 +97,25 @@ class LogFold:
         position = 0
         try:
             while read := await asyncio.to_thread(_next, wanted):
-                await self._add(folded, read, partition, position)
+                await self._add(folded, read, partition, position, refusals)
                 position = read[-1].position.offset + 1
         finally:
             await asyncio.to_thread(records.close)
         return folded
 
     async def _add(
-        self, folded: FoldedPartition, read: Sequence[LogRecord], partition: int, position: int
+        self,
+        folded: FoldedPartition,
+        read: Sequence[LogRecord],
+        partition: int,
+        position: int,
+        refusals: Refusals,
     ) -> None:
-        batch = self._reader.read(read, {(self._topic, partition): position})
+        batch = self._reader.read(read, {(self._topic, partition): position}, refusals)
         opened = open_outcomes(
             batch.outcomes,
             await self._keyring.fresh_keys(batch.outcome_subjects),
+            poison=batch.poison,
             generation=self._generation,
             system_subject=self._system_subject,
         )
@@ -106,8 +123,30 @@ class LogFold:
         folded.erased_offsets |= {erased.offset for erased in opened.erased}
         folded.erased_offsets |= {buried.offset for buried in batch.buried_outcomes}
         for item in opened.outcomes:
-            state = folded.states.setdefault(item.subject, SubjectState(subject=item.subject))
+            state = folded.state(item.subject)
             state.apply(LoggedOutcome(offset=item.offset, outcome=item.outcome))
+        for refused in opened.refused:
+            folded.state(refused.subject).refuse(refused.outcome_id, refused.offset)
+
+    def _refusals(self, partition: int, system: SubjectKeys) -> Refusals:
+        """Return the outcomes that the database refused, as the dead letters of a partition tell.
+
+        Raises:
+            LogUnavailable: the broker ceased to answer.
+        """
+        refusals: dict[LogPosition, Exception] = {}
+        letters = read_to_end(
+            self._bootstrap, DEAD_LETTERS, partition, start=0, client_id="memledger-digest"
+        )
+        for record in letters:
+            try:
+                letter = open_record(DeadLetter, record, system)
+            except (SealBroken, RecordInvalid, Punctured):
+                continue  # the audit counts it
+            at = refused_position(letter, generation=self._generation)
+            if at is not None:
+                refusals[at] = RecordInvalid("the database refused it")
+        return refusals
 
 
 def _next(records: Iterator[LogRecord]) -> list[LogRecord]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from uuid import UUID
 
 from projections.batch import Poison, SealedOutcome
@@ -49,6 +50,23 @@ class ErasedOutcome:
     offset: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefusedOutcome:
+    """An outcome that was set aside, and that closes its turn as dead-lettered.
+
+    Attributes:
+        subject: whose turn it was, as its header says.
+        outcome_id: the id of the turn's outcome, as its header says.
+        partition: where the record stands, which is where its turn stands.
+        offset: where the record stands in the memories topic.
+    """
+
+    subject: UUID
+    outcome_id: UUID
+    partition: int
+    offset: int
+
+
 @dataclass(kw_only=True, slots=True)
 class Opened:
     """What became of a batch's outcomes.
@@ -57,12 +75,14 @@ class Opened:
         outcomes: those that close a turn; of several for one turn the first.
         erased: those whose turn is erased.
         poison: those that cannot be used.
+        refused: of all that cannot be used, those that close a turn, each time the first.
         duplicates: how many were left out, since an earlier one of the batch closed their turn.
     """
 
     outcomes: list[OpenedOutcome] = field(default_factory=list)
     erased: list[ErasedOutcome] = field(default_factory=list)
     poison: list[Poison] = field(default_factory=list)
+    refused: list[RefusedOutcome] = field(default_factory=list)
     duplicates: int = 0
 
 
@@ -70,14 +90,18 @@ def open_outcomes(
     sealed: Iterable[SealedOutcome],
     keys: Mapping[UUID, SubjectKeys | Erased],
     *,
+    poison: Iterable[Poison] = (),
     generation: str,
     system_subject: UUID,
 ) -> Opened:
     """Open outcomes, in the order of each partition.
 
+    Of a turn's outcomes the one of the lowest offset counts, usable or not.
+
     Args:
         sealed: the outcomes.
         keys: the state of every subject that they name.
+        poison: what was found to be of no use before it was opened.
         generation: the generation that is projected.
         system_subject: the subject that speaks for those that are erased.
     """
@@ -97,7 +121,39 @@ def open_outcomes(
                 else:
                     closed.add(turn)
                     opened.outcomes.append(found)
+    _refuse(opened, (*poison, *opened.poison))
     return opened
+
+
+_TurnKey: TypeAlias = tuple[UUID, UUID, int]
+"""A turn by its subject, the id of its outcome, and its partition."""
+
+
+def _refuse(opened: Opened, poison: Sequence[Poison]) -> None:
+    """Let what is of no use close its turn, unless an earlier outcome of the batch did."""
+    refused: dict[_TurnKey, int] = {}
+    for item in poison:
+        header, at = item.header, item.record.position
+        if header is not None:
+            key = (header.subject, header.record_id, at.partition)
+            refused[key] = min(at.offset, refused.get(key, at.offset))
+    if not refused:
+        return
+    erased = {item.outcome_id: item.offset for item in reversed(opened.erased)}
+    outcomes, opened.outcomes = opened.outcomes, []
+    for found in outcomes:
+        outcome_id = ids.outcome_id(found.outcome.generation, found.outcome.turn_id)
+        key = (found.subject, outcome_id, found.outcome.turn_partition)
+        if refused.get(key, found.offset) < found.offset:
+            opened.duplicates += 1
+        else:
+            opened.outcomes.append(found)
+            refused.pop(key, None)
+    opened.refused += (
+        RefusedOutcome(subject=subject, outcome_id=outcome_id, partition=partition, offset=offset)
+        for (subject, outcome_id, partition), offset in refused.items()
+        if offset < erased.get(outcome_id, offset + 1)
+    )
 
 
 def _open(

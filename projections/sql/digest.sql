@@ -22,8 +22,8 @@ SELECT
 FROM memories
 WHERE subject = ANY (%(subjects)b::uuid[]);
 
--- name: select_closed_turns
--- Return how some subjects' turns closed, by which outcome.
+-- name: select_turns
+-- Return how some subjects' turns closed, by which outcome; both are NULL for one that is open.
 SELECT subject, turn_id, closing, outcome_offset
 FROM turns
-WHERE subject = ANY (%(subjects)b::uuid[]) AND outcome_offset IS NOT NULL;
+WHERE subject = ANY (%(subjects)b::uuid[]);

@@ -47,13 +47,21 @@ SELECT
 -- name: select_turn_states
 -- For each turn that is asked about: how it closed, and who holds its partition.
 SELECT
-    coalesce(turns.closing, CASE WHEN erased.outcome_id IS NOT NULL THEN %(erased)s END),
+    coalesce(
+        turns.closing,
+        CASE WHEN refused.outcome_id IS NOT NULL THEN %(refused)s END,
+        CASE WHEN erased.outcome_id IS NOT NULL THEN %(erased)s END
+    ),
     partitions.owner
 FROM unnest(
     %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(outcome_ids)b::uuid[], %(partitions)b::integer[]
 ) WITH ORDINALITY AS asked (subject, turn_id, outcome_id, partition, place)
 LEFT JOIN turns ON turns.subject = asked.subject AND turns.turn_id = asked.turn_id
 LEFT JOIN erased_outcomes AS erased ON erased.outcome_id = asked.outcome_id
+LEFT JOIN refused_outcomes AS refused
+    ON refused.subject = asked.subject
+    AND refused.outcome_id = asked.outcome_id
+    AND refused.partition = asked.partition
 LEFT JOIN partitions ON partitions.partition = asked.partition
 ORDER BY asked.place;
 

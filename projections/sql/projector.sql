@@ -36,12 +36,26 @@ WHERE positions.topic = moved.topic
     AND positions.next_offset = moved.before;
 
 -- name: close_turns
--- Close turns that no outcome has closed yet, read or not, and return which ones they are.
+-- Close turns that no outcome has closed yet, read or not, and return which ones they are. An
+-- outcome does not count after one of the same turn that was set aside.
 WITH closed AS (
     INSERT INTO turns (subject, turn_id, partition, turn_offset, closing, outcome_offset)
-    SELECT * FROM unnest(
-        %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(partitions)b::integer[],
-        %(turn_offsets)b::bigint[], %(closings)b::text[], %(outcome_offsets)b::bigint[]
+    SELECT
+        listed.subject, listed.turn_id, listed.partition, listed.turn_offset, listed.closing,
+        listed.outcome_offset
+    FROM unnest(
+        %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(outcome_ids)b::uuid[],
+        %(partitions)b::integer[], %(turn_offsets)b::bigint[], %(closings)b::text[],
+        %(outcome_offsets)b::bigint[]
+    ) AS listed (
+        subject, turn_id, outcome_id, partition, turn_offset, closing, outcome_offset
+    )
+    WHERE NOT EXISTS (
+        SELECT FROM refused_outcomes AS refused
+        WHERE refused.subject = listed.subject
+            AND refused.outcome_id = listed.outcome_id
+            AND refused.partition = listed.partition
+            AND refused.outcome_offset < listed.outcome_offset
     )
     ON CONFLICT (subject, turn_id) DO UPDATE
     SET closing = excluded.closing, outcome_offset = excluded.outcome_offset
@@ -53,6 +67,34 @@ settled AS (
     WHERE open_turns.partition = closed.partition AND open_turns.turn_offset = closed.turn_offset
 )
 SELECT subject, turn_id FROM closed;
+
+-- name: refuse_outcomes
+-- Close as dead-lettered the turns of outcomes that were set aside: those that are open, and, by the
+-- note that is left, those that are yet to be read.
+WITH refused AS (
+    SELECT * FROM unnest(
+        %(subjects)b::uuid[], %(partitions)b::integer[], %(outcome_ids)b::uuid[],
+        %(outcome_offsets)b::bigint[]
+    ) AS listed (subject, partition, outcome_id, outcome_offset)
+),
+noted AS (
+    INSERT INTO refused_outcomes (subject, partition, outcome_id, outcome_offset)
+    SELECT * FROM refused
+    ON CONFLICT (subject, outcome_id, partition) DO NOTHING
+),
+closed AS (
+    UPDATE turns
+    SET closing = %(closing)s, outcome_offset = refused.outcome_offset
+    FROM refused JOIN open_turns
+        ON open_turns.partition = refused.partition AND open_turns.outcome_id = refused.outcome_id
+    WHERE turns.subject = refused.subject
+        AND turns.partition = open_turns.partition
+        AND turns.turn_offset = open_turns.turn_offset
+        AND turns.outcome_offset IS NULL
+    RETURNING turns.partition, turns.turn_offset
+)
+DELETE FROM open_turns USING closed
+WHERE open_turns.partition = closed.partition AND open_turns.turn_offset = closed.turn_offset;
 
 -- name: erase_outcomes
 -- Close as erased the turns of outcomes that nobody can read any more: those that are open, and,
@@ -82,7 +124,8 @@ WHERE turns.subject = settled.subject
     AND turns.outcome_offset IS NULL;
 
 -- name: read_turns
--- Open the turns that are neither known nor closed.
+-- Open the turns that are neither known nor closed. Of what was noted of a turn's outcomes before it
+-- was read, that of the lowest offset counts.
 WITH listed AS (
     SELECT * FROM unnest(
         %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(partitions)b::integer[],
@@ -93,9 +136,18 @@ fresh AS (
     INSERT INTO turns (subject, turn_id, partition, turn_offset, closing, outcome_offset)
     SELECT
         listed.subject, listed.turn_id, listed.partition, listed.turn_offset,
-        CASE WHEN erased.outcome_id IS NOT NULL THEN %(erased)s END,
-        erased.outcome_offset
-    FROM listed LEFT JOIN erased_outcomes AS erased ON erased.outcome_id = listed.outcome_id
+        CASE
+            WHEN refused.outcome_offset
+                < coalesce(erased.outcome_offset, refused.outcome_offset + 1) THEN %(refused)s
+            WHEN erased.outcome_id IS NOT NULL THEN %(erased)s
+        END,
+        least(erased.outcome_offset, refused.outcome_offset)
+    FROM listed
+    LEFT JOIN erased_outcomes AS erased ON erased.outcome_id = listed.outcome_id
+    LEFT JOIN refused_outcomes AS refused
+        ON refused.subject = listed.subject
+        AND refused.outcome_id = listed.outcome_id
+        AND refused.partition = listed.partition
     ON CONFLICT (subject, turn_id) DO NOTHING
     RETURNING partition, turn_offset, closing
 )

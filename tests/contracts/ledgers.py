@@ -206,6 +206,43 @@ class LedgerContract:
 
         play(act)
 
+    @pytest.mark.parametrize("outcome_first", [False, True])
+    def test_takes_a_turn_for_closed_whose_outcome_nobody_can_use(
+        self, play: Play, *, outcome_first: bool
+    ) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            other = await site.writer.turn()
+            if not outcome_first:
+                await site.catch_up()
+            await site.writer.append_altered(site.writer.outcome(turn))
+            await site.catch_up()
+
+            assert (await site.context(turn.turn_id)).closing is Closing.DEAD_LETTERED
+            progress = await site.progress()
+            assert progress.open_offsets == {other.offset}
+            assert (progress.turns_next, progress.memories_next) == (2, 1)
+
+            # A good outcome that comes after it is one too many.
+            await site.close(turn, Closing.REJECTED, floor=7)
+            await site.catch_up()
+            assert (await site.context(turn.turn_id)).closing is Closing.DEAD_LETTERED
+            assert (await site.progress()).proposals_floor == 0
+
+        play(act)
+
+    def test_counts_an_outcome_that_came_before_one_that_nobody_can_use(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            turn = await site.writer.turn()
+            await site.close(turn, Closing.REJECTED)
+            await site.writer.append_altered(site.writer.outcome(turn))
+            await site.catch_up()
+
+            assert (await site.context(turn.turn_id)).closing is Closing.REJECTED
+            assert (await site.progress()).open_offsets == frozenset()
+
+        play(act)
+
     def test_takes_a_turn_that_is_appended_again_for_the_same_one(self, play: Play) -> None:
         async def act(site: LedgerSite) -> None:
             turn = await site.writer.turn()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -159,6 +159,14 @@ class LogWriter:
         """Append an outcome and return its offset."""
         record = self.sealed_outcome(outcome, keys)
         return await self._producer.append(memories_topic(self.generation), self.partition, record)
+
+    async def append_altered(self, outcome: Outcome) -> int:
+        """Append an outcome that nobody can open, for a bit was changed; return its offset."""
+        record = self.sealed_outcome(outcome)
+        altered = record.value[:-1] + bytes([record.value[-1] ^ 1])
+        return await self._producer.append(
+            memories_topic(self.generation), self.partition, replace(record, value=altered)
+        )
 
     async def stored(self, **changed: Any) -> tuple[AppendedTurn, Memory, int]:
         """Append a turn and an outcome that adds one memory; return both and its offset."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState
+from schemas import ids
+from schemas.errors import RecordInvalid, SealBroken
 from schemas.keyring import SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
@@ -29,6 +31,7 @@ class _Partition:
     owner: str | None = None
     opened: dict[UUID, int] = field(default_factory=dict)
     closed: dict[UUID, Outcome] = field(default_factory=dict)
+    refused: set[UUID] = field(default_factory=set)
 
 
 class MemoryLedger:
@@ -50,6 +53,7 @@ class MemoryLedger:
         self.contexts = 0
         self._log = log
         self._keyring = keyring
+        self._generation = generation
         self._memories = memories_topic(generation)
         self._partitions = partitions
         self._states: dict[int, _Partition] = defaultdict(_Partition)
@@ -110,8 +114,11 @@ class MemoryLedger:
         self.contexts += 1
         state = await self._asked(partition)
         closed = state.closed.get(turn_id)
+        closing = None if closed is None else closed.closing
+        if closed is None and ids.outcome_id(self._generation, turn_id) in state.refused:
+            closing = Closing.DEAD_LETTERED
         return TurnContext(
-            closing=None if closed is None else closed.closing,
+            closing=closing,
             owner=state.owner,
             nearest=self.nearest[:known_max] if vector is not None else (),
         )
@@ -152,20 +159,38 @@ class MemoryLedger:
             turn_id = header_in_place(record, self._partitions).record_id
         except RecordUnaccountable:
             turn_id = turn_id_of_unaccountable(record)
-        if turn_id not in state.closed:
+        outcome_id = ids.outcome_id(self._generation, turn_id)
+        if turn_id not in state.closed and outcome_id not in state.refused:
             state.opened.setdefault(turn_id, record.position.offset)
 
     async def _close(self, state: _Partition, record: LogRecord) -> None:
         subject = record.header().subject
         keys = (await self._keyring.keys([subject]))[subject]
         assert isinstance(keys, SubjectKeys)
-        outcome = open_record(Outcome, record, keys)
+        try:
+            outcome = open_record(Outcome, record, keys)
+        except (SealBroken, RecordInvalid):
+            self._refuse(state, record.header().record_id)
+            return
+        if ids.outcome_id(self._generation, outcome.turn_id) in state.refused:
+            return
         state.floor = max(state.floor, outcome.proposals_floor)
         state.opened.pop(outcome.turn_id, None)
         # The lowest offset of an id wins.
         state.closed.setdefault(outcome.turn_id, outcome)
         told = self._subjects.setdefault(subject, SubjectState(subject=subject))
         told.apply(LoggedOutcome(offset=record.position.offset, outcome=outcome))
+
+    def _refuse(self, state: _Partition, outcome_id: UUID) -> None:
+        closed = (ids.outcome_id(self._generation, turn_id) for turn_id in state.closed)
+        if outcome_id in closed:
+            return
+        state.refused.add(outcome_id)
+        state.opened = {
+            turn_id: offset
+            for turn_id, offset in state.opened.items()
+            if ids.outcome_id(self._generation, turn_id) != outcome_id
+        }
 
 
 def _key(memory: Memory) -> bytes:

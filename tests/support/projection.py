@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from projections.apply import Applier
+from projections.audit import AuditReport, audit
 from projections.batch import LogItem, TopicPartitionPair
 from projections.dead_letters import DeadLetterBox
 from projections.digest import Comparison, ReadModelComparer
+from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
 from schemas.keyring import Keyring
@@ -77,6 +79,24 @@ class Projection:
             self.read_model, bootstrap=self.stores.kafka_bootstrap, keyring=self.keyring
         )
         return await comparer.compare()
+
+    async def audit(self) -> AuditReport:
+        """Account for every turn, as the log and the read model have it."""
+        ledger = await PostgresLedger.open(self.read_model)
+        try:
+            progress = {
+                partition: await ledger.progress(partition)
+                for partition in range(self.stores.partitions)
+            }
+        finally:
+            await ledger.close()
+        return await audit(
+            self.stores.kafka_bootstrap,
+            self.keyring,
+            generation=self.stores.generation,
+            partitions=self.stores.partitions,
+            progress=progress,
+        )
 
     async def rows(self, query: str) -> list[tuple[object, ...]]:
         """Return what a query finds where every subject is seen."""

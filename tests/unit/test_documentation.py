@@ -17,7 +17,7 @@ from deploy.cli import main
 from processors import metrics as worker_metrics
 from producers import metrics as producer_metrics
 from projections import projector_metrics
-from projections.audit import PartitionAudit
+from projections.audit_tally import PartitionAudit
 from schemas.settings import Settings
 from schemas.topics import LEDGER_SETTINGS
 from tests.support.documents import ROOT, Page, code_of, codes_of

@@ -12,8 +12,9 @@ from uuid import UUID, uuid4
 import pytest
 from confluent_kafka import Producer
 
-from projections.audit import AuditReport, PartitionAudit, audit
+from projections.audit import AuditReport, audit
 from projections.audit_opening import KeySource
+from projections.audit_tally import PartitionAudit
 from projections.digest import Comparison, Difference
 from schemas import ids
 from schemas.errors import KeyringUnavailable
@@ -252,8 +253,9 @@ def test_an_outcome_nobody_can_use_is_unaccounted_until_a_dead_letter_keeps_it(
         offsets.append(await scene.parts.producer.append(topic, scene.partition, altered))
 
         found = await scene.audited()
-        counts = {"turns": 1, "in_flight": 1, "unreadable_outcomes": 5}
-        assert found == _expected(scene, {}, **counts, unreported_outcomes=5)
+        counts = {"turns": 1, "unreadable_outcomes": 5}
+        closed = {Closing.DEAD_LETTERED: 1}
+        assert found == _expected(scene, closed, **counts, unreported_outcomes=5)
         assert found.unaccounted == 5
 
         for offset in offsets[1:]:
@@ -261,12 +263,25 @@ def test_an_outcome_nobody_can_use_is_unaccounted_until_a_dead_letter_keeps_it(
         await scene.dead_letter(topic, offsets[0], "SealBroken", generation="g2")
         found = await scene.audited()
         assert found == _expected(
-            scene, {}, **counts, unreported_outcomes=1, dead_letters={"SealBroken": 4}
+            scene, closed, **counts, unreported_outcomes=1, dead_letters={"SealBroken": 4}
         )
-        # A good outcome after them closes the turn: they never counted.
+        # The first outcome counts, good or bad.
         await scene.writer.append(outcome)
         found = await scene.audited()
-        assert (found.closings["nothing_found"], found.doubled_outcomes) == (1, 0)
+        assert (found.closings["dead_lettered"], found.doubled_outcomes) == (1, 1)
+
+    _play(stores, act)
+
+
+def test_an_outcome_whose_keys_are_missing_closes_nothing(stores: TestStores) -> None:
+    async def act(scene: _Scene) -> None:
+        turn = await scene.writer.turn()
+        stranger = replace(scene.writer.keys, subject=uuid4())
+        await scene.writer.append(scene.writer.outcome(turn), stranger)
+
+        found = await scene.audited()
+
+        assert (found.in_flight, found.unreadable_outcomes) == (1, 1)
 
     _play(stores, act)
 

@@ -11,6 +11,7 @@ from psycopg.rows import TupleRow
 
 from projections.apply import PositionMoved
 from projections.fence import FENCE_LOCK_CLASS
+from projections.read_model import name_subjects
 from schemas import ids
 from schemas.events import MemoryAdded, MemoryConfirmed, MemorySuperseded
 from schemas.keyring import Keyring
@@ -208,6 +209,134 @@ async def _dead_letters(stores: TestStores, keyring: Keyring, partition: int) ->
     )
     letters = [open_record(DeadLetter, record, keys) for record in records]
     return sorted(letters, key=lambda letter: letter.offset)
+
+
+async def _closed_by(projection: Projection) -> list[tuple[object, ...]]:
+    return await projection.rows(
+        "SELECT turn_id, closing, outcome_offset FROM turns WHERE outcome_offset IS NOT NULL"
+    )
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
+def test_an_outcome_that_nobody_can_use_closes_its_turn_and_one_after_it_does_not_count(
+    stores: TestStores, order: tuple[int, ...]
+) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer = await projection.writer()
+            turn = await writer.turn()
+            added = MemoryAdded(memory=writer.new_memory(turn))
+            refused = await writer.append_altered(writer.outcome(turn))
+            await writer.append(writer.outcome(turn, [added]))
+            records = await _records(stores, writer.partition)
+            closed = [(turn.turn_id, "dead_lettered", refused)]
+            for place in order:
+                await projection.apply([records[place]])
+            assert await _closed_by(projection) == closed
+            # Once more into rows that are there, in one batch.
+            await projection.reset_positions()
+            await projection.apply([records[place] for place in order])
+
+            assert await _closed_by(projection) == closed
+            assert await projection.rows("SELECT * FROM open_turns") == []
+            assert await projection.rows("SELECT * FROM memories") == []
+            assert (await projection.compare()).equal
+            audited = (await projection.audit()).partitions[writer.partition]
+            assert audited.closings["dead_lettered"] == audited.turns == 1
+            assert (audited.in_flight, audited.unaccounted) == (0, 0)
+            assert audited.doubled_outcomes == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("turn_first", "one_batch"), [(True, True), (True, False), (False, True)])
+def test_an_outcome_that_nobody_can_use_changes_nothing_after_a_good_one(
+    stores: TestStores, *, turn_first: bool, one_batch: bool
+) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer = await projection.writer()
+            turn, added, counted = await writer.stored()
+            await writer.append_altered(writer.outcome(turn))
+            records = await _records(stores, writer.partition)
+            if not turn_first:
+                records = [*records[1:], records[0]]
+            for _ in range(2):
+                for batch in [records] if one_batch else [[record] for record in records]:
+                    await projection.apply(batch)
+                await projection.reset_positions()
+            await projection.apply(records)
+
+            assert await _closed_by(projection) == [(turn.turn_id, "stored", counted)]
+            assert await projection.rows("SELECT memory_id FROM memories") == [(added.memory_id,)]
+            assert await projection.rows("SELECT * FROM open_turns") == []
+            assert (await projection.compare()).equal
+            audited = (await projection.audit()).partitions[writer.partition]
+            assert (audited.closings["stored"], audited.unaccounted) == (1, 0)
+
+    asyncio.run(scenario())
+
+
+def test_an_outcome_under_another_subjects_name_closes_nobodys_turn(stores: TestStores) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer, other = await projection.writer(), await projection.writer()
+            while other.partition != writer.partition:
+                other = await projection.writer()
+            turn = await writer.turn()
+            await other.append_altered(other.outcome(turn))
+            _, _, last = await writer.stored()
+            async with projection.projecting():
+                await projection.outcome_applied(writer.partition, last)
+
+            assert await projection.rows("SELECT turn_offset FROM open_turns") == [(turn.offset,)]
+            assert (await projection.compare()).equal
+            audited = (await projection.audit()).partitions[writer.partition]
+            assert (audited.in_flight, audited.unaccounted) == (1, 0)
+
+    asyncio.run(scenario())
+
+
+def test_the_comparison_finds_a_turn_that_an_unusable_outcome_should_have_closed(
+    stores: TestStores,
+) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer = await projection.writer()
+            turn = await writer.turn()
+            offset = await writer.append_altered(writer.outcome(turn))
+            async with projection.projecting():
+                await projection.outcome_applied(writer.partition, offset)
+                await projection.applied(TURNS, writer.partition, turn.offset)
+            assert (await projection.compare()).equal
+            async with projection.read_model.connection() as connection, connection.transaction():
+                await name_subjects(connection, [writer.subject])
+                await connection.execute("UPDATE turns SET closing = NULL, outcome_offset = NULL")
+
+            (difference,) = (await projection.compare()).differences
+
+            assert difference.missing == (turn.turn_id,)
+
+    asyncio.run(scenario())
+
+
+def test_an_outcome_with_enormous_headers_does_not_stop_its_partition(stores: TestStores) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            writer = await projection.writer()
+            huge = SealedRecord(key=b"?", value=b"?", headers=[("huge", b"x" * 3_600_000)])
+            topic = memories_topic(stores.generation)
+            bad = await projection.producer.append(topic, writer.partition, huge)
+            _, added, last = await writer.stored()
+            async with projection.projecting():
+                await projection.outcome_applied(writer.partition, last)
+
+            (letter,) = await _dead_letters(stores, projection.keyring, writer.partition)
+
+            assert (letter.offset, letter.headers) == (bad, (("huge", b""),))
+            assert await projection.rows("SELECT memory_id FROM memories") == [(added.memory_id,)]
+
+    asyncio.run(scenario())
 
 
 def test_an_outcome_that_postgres_has_no_room_for_is_set_aside(stores: TestStores) -> None:

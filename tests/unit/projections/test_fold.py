@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime
 from uuid import UUID
@@ -9,7 +10,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.fold import LoggedOutcome, MemoryRow, SubjectState, fold
+from projections.fold import ClosedTurn, LoggedOutcome, MemoryRow, SubjectState, fold
 from schemas import ids
 from schemas.events import (
     MemoryAdded,
@@ -212,3 +213,44 @@ def test_outcomes_that_are_appended_twice_far_apart_change_nothing(
     assert {turn: how.closing for turn, how in twice.closed.items()} == {
         turn: how.closing for turn, how in plain.closed.items()
     }
+
+
+def _refusing(outcomes: Sequence[Outcome], refused: Mapping[int, bool]) -> SubjectState:
+    """Fold outcomes at even offsets; those named are set aside right before or after."""
+    state = SubjectState(subject=SUBJECT)
+    for number, outcome in enumerate(outcomes):
+        outcome_id = ids.outcome_id(outcome.generation, outcome.turn_id)
+        before = refused.get(number)
+        if before is True:
+            state.refuse(outcome_id, 2 * number - 1)
+        state.apply(LoggedOutcome(offset=2 * number, outcome=outcome))
+        if before is False:
+            state.refuse(outcome_id, 2 * number + 1)
+    return state
+
+
+@given(
+    outcomes=histories(),
+    refused=st.dictionaries(st.integers(0, 11), st.booleans()),
+)
+def test_what_was_set_aside_before_an_outcome_is_as_if_the_outcome_were_not_there(
+    outcomes: list[Outcome], refused: dict[int, bool]
+) -> None:
+    before = {number for number, first in refused.items() if first}
+    kept = [
+        LoggedOutcome(offset=2 * number, outcome=outcome)
+        for number, outcome in enumerate(outcomes)
+        if number not in before
+    ]
+
+    state = _refusing(outcomes, refused)
+
+    expected = fold(kept, subject=SUBJECT)
+    assert (state.memories, state.closed) == (expected.memories, expected.closed)
+    for number, outcome in enumerate(outcomes):
+        outcome_id = ids.outcome_id(outcome.generation, outcome.turn_id)
+        closed = state.refused_closing(outcome.turn_id, outcome_id)
+        if number in before:
+            assert closed == ClosedTurn(closing=Closing.DEAD_LETTERED, offset=2 * number - 1)
+        else:
+            assert closed is None
