@@ -3,54 +3,47 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator
-from types import ModuleType
+from importlib.resources import files
 from typing import Final
 
-from processors import moments, own_words
-from processors.extractors import (
-    corrections,
-    grammar,
-    phrases,
-    predicates,
-    sentences,
-    statements,
-    tastes,
-    vocabulary,
-    whereabouts,
-    work,
+MODULES: Final = (
+    "processors.about",
+    "processors.extractors.corrections",
+    "processors.extractors.findings",
+    "processors.extractors.grammar",
+    "processors.extractors.phrases",
+    "processors.extractors.predicates",
+    "processors.extractors.proposals",
+    "processors.extractors.rules",
+    "processors.extractors.sentences",
+    "processors.extractors.statements",
+    "processors.extractors.tastes",
+    "processors.extractors.vocabulary",
+    "processors.extractors.whereabouts",
+    "processors.extractors.work",
+    "processors.moments",
+    "processors.own_words",
+    "schemas.injection",
+    "schemas.memory",
+    "schemas.slots",
 )
+"""The modules that decide what the rules find."""
 
-_MODULES: Final = (
-    moments,
-    own_words,
-    corrections,
-    grammar,
-    phrases,
-    sentences,
-    statements,
-    tastes,
-    vocabulary,
-    whereabouts,
-    work,
-)
 _DIGITS: Final = 16
 
 
-def fingerprint(version: int) -> str:
-    """Return a hash over a version and over every pattern and word list of the rules."""
-    parts = [str(version)]
-    for group in predicates.GROUPS:
-        parts += group.patterns
-    for module in _MODULES:
-        parts += _spelled(module)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:_DIGITS]
+def fingerprint() -> str:
+    """Return a hash over the source text of every module that decides what the rules find.
+
+    So a change of a comment gives another one too: to take rules for changed that are not costs a
+    replay nobody needed, to miss a change would let two different sets of rules pass for one.
+    """
+    digest = hashlib.sha256()
+    for name in MODULES:
+        digest.update(f"{name}\n{_source(name)}\n".encode())
+    return digest.hexdigest()[:_DIGITS]
 
 
-def _spelled(module: ModuleType) -> Iterator[str]:
-    for name, value in sorted(vars(module).items()):
-        if isinstance(value, re.Pattern):
-            yield f"{name}={value.pattern}"
-        elif isinstance(value, frozenset) and all(isinstance(word, str) for word in value):
-            yield f"{name}={' '.join(sorted(value))}"
+def _source(module: str) -> str:
+    package, *path = module.split(".")
+    return files(package).joinpath(*path[:-1], f"{path[-1]}.py").read_text(encoding="utf-8")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processors.extractors import fingerprint
 from processors.extractors.rules import OPERATIONS_MAX, RulesExtractor
 from processors.extractors.sentences import clauses
-from schemas.ports import Extractor
+from schemas.ports import Extraction, ExtractionRequest, Extractor
+from tests.support.deciding import turn
 from tests.unit.processors.extractors.reading import extract, read
 
 TURN_CHARACTERS = 350_000
@@ -118,10 +124,62 @@ def test_it_is_an_extractor_that_names_the_state_of_its_rules() -> None:
     assert RulesExtractor(known_max=0).known_max == 0
 
 
-def test_a_changed_rule_changes_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    from processors.extractors import fingerprint, vocabulary  # noqa: PLC0415 - patched below
+def test_a_changed_rule_of_any_kind_changes_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint.fingerprint()
+    assert fingerprint.fingerprint() == before
+    source = fingerprint._source
+    for changed in fingerprint.MODULES:
+        monkeypatch.setattr(
+            fingerprint, "_source", lambda name, one=changed: source(name) + "#" * (name == one)
+        )
+        assert fingerprint.fingerprint() != before
 
-    before = fingerprint.fingerprint(1)
-    assert fingerprint.fingerprint(2) != before
-    monkeypatch.setattr(vocabulary, "JOBS", vocabulary.JOBS | {"alchemist"})
-    assert fingerprint.fingerprint(1) != before
+
+def test_every_module_that_the_rules_are_made_of_is_in_the_hash() -> None:
+    folder = files("processors").joinpath("extractors")
+    no_rules = {"__init__", "fingerprint", "loading", "verbatim"}
+    in_package = {
+        f"processors.extractors.{name}"
+        for file in folder.iterdir()
+        if file.name.endswith(".py") and (name := file.name.removesuffix(".py")) not in no_rules
+    }
+    assert in_package <= set(fingerprint.MODULES)
+    for module in fingerprint.MODULES:
+        assert set(_imports(module)) - {"processors.extractors.fingerprint"} <= set(
+            fingerprint.MODULES
+        )
+
+
+def _imports(module: str) -> Iterator[str]:
+    """Yield the modules of the package that a module imports."""
+    for node in ast.walk(ast.parse(fingerprint._source(module))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("processors"):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from {name for name in names if _is_module(name)} or {node.module or ""}
+
+
+def _is_module(name: str) -> bool:
+    path = name.split(".")[1:]
+    return files("processors").joinpath(*path[:-1], f"{path[-1]}.py").is_file()
+
+
+def test_a_long_text_is_read_like_a_short_one_and_holds_nobody_up() -> None:
+    async def run() -> tuple[Extraction, int]:
+        said = turn("I live in Rome. " + "The weather was nice. " * 1000)
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        extraction = await RulesExtractor().extract(ExtractionRequest(turn=said, known=()))
+        ticking.cancel()
+        return extraction, ticks
+
+    extraction, ticks = asyncio.run(run())
+
+    assert [one.content for one in extraction.operations] == ["Lives in Rome"]
+    assert ticks > 0
