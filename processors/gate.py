@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final
 
 from processors.own_words import own_words
@@ -22,7 +23,34 @@ CONTENT_CHARACTERS_MAX: Final = 2_000
 The whole of a turn, which the ``verbatim`` extractor keeps, may be as long as the turn is.
 """
 
-Rule = Callable[[Operation, Turn], RejectionReason | None]
+
+class Said:
+    """What the user said in a turn, read as the rules need it, once for all operations.
+
+    Args:
+        turn: the turn.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    @cached_property
+    def own(self) -> str:
+        """The user's own words."""
+        return own_words(self._turn.user_text)
+
+    @cached_property
+    def own_normal(self) -> str:
+        """The user's own words in the form in which quotes are compared."""
+        return _normal(self.own)
+
+    @cached_property
+    def whole(self) -> str:
+        """The whole text of the turn but for our block of notes."""
+        return cut_injection(self._turn.user_text).strip()
+
+
+Rule = Callable[[Operation, Said], RejectionReason | None]
 
 # Typographic and ASCII forms of a mark count as one: models often change them when they quote.
 _MARKS: Final = str.maketrans(
@@ -34,41 +62,41 @@ _MARKS: Final = str.maketrans(
 )
 
 
-def refusals(operation: Operation, turn: Turn) -> tuple[RejectionReason, ...]:
+def refusals(operation: Operation, said: Said) -> tuple[RejectionReason, ...]:
     """Return every reason for which ``operation`` must not be kept; none means that it may be."""
-    found = (rule(operation, turn) for rule in RULES)
+    found = (rule(operation, said) for rule in RULES)
     return tuple(reason for reason in found if reason is not None)
 
 
-def evidence_in_own_words(operation: Operation, turn: Turn) -> RejectionReason | None:
+def evidence_in_own_words(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse a quote that the user did not write: not the assistant's words, not pasted ones.
 
     Unicode form, white space and the shape of quotation marks and dashes do not matter; letters
     and their case do. An episode that keeps the whole turn is its own evidence.
     """
-    if _keeps_whole_turn(operation, turn):
+    if _keeps_whole_turn(operation, said):
         return None
-    quote, text = own_words(operation.quote), own_words(turn.user_text)
-    if quote.strip() and (quote in text or _normal(quote) in _normal(text)):
+    quote = own_words(operation.quote)
+    if quote.strip() and (quote in said.own or _normal(quote) in said.own_normal):
         return None
     return RejectionReason.EVIDENCE_NOT_IN_USER_TEXT
 
 
-def content_present(operation: Operation, turn: Turn) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
+def content_present(operation: Operation, said: Said) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
     """Refuse a statement without words; a retraction that names a memory needs none."""
     if operation.action is Action.RETRACT and operation.reference is not None:
         return None
     return None if operation.content.strip() else RejectionReason.CONTENT_EMPTY
 
 
-def content_within_limit(operation: Operation, turn: Turn) -> RejectionReason | None:
+def content_within_limit(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse a statement that is longer than any single fact."""
-    if len(operation.content) <= CONTENT_CHARACTERS_MAX or _keeps_whole_turn(operation, turn):
+    if len(operation.content) <= CONTENT_CHARACTERS_MAX or _keeps_whole_turn(operation, said):
         return None
     return RejectionReason.CONTENT_TOO_LONG
 
 
-def about_named(operation: Operation, turn: Turn) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
+def about_named(operation: Operation, said: Said) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
     """Refuse a statement that does not say of whom it speaks."""
     return None if operation.about.strip() else RejectionReason.INVALID_ITEM
 
@@ -82,12 +110,12 @@ RULES: Final[tuple[Rule, ...]] = (
 """Every rule of the gate."""
 
 
-def _keeps_whole_turn(operation: Operation, turn: Turn) -> bool:
+def _keeps_whole_turn(operation: Operation, said: Said) -> bool:
     return (
         operation.slot is Slot.EPISODE
         and bool(operation.content.strip())
         and operation.content == operation.quote
-        and operation.content.strip() == cut_injection(turn.user_text).strip()
+        and operation.content.strip() == said.whole
     )
 
 

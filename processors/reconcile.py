@@ -27,7 +27,7 @@ from typing import Final
 from uuid import UUID
 
 from processors.about import canonical_about
-from processors.gate import refusals
+from processors.gate import Said, refusals
 from processors.placement import Statement, expired, last_said, place
 from processors.versions import RETRACTABLE_KINDS, Versions, key_of, same_statement
 from schemas import ids
@@ -145,6 +145,7 @@ class _Decision:
     ) -> None:
         self.events: list[MemoryEvent] = []
         self._turn = turn
+        self._said = Said(turn)
         self._outcome_id = outcome_id
         self._versions = Versions(related)
         self._live_before = {stored.memory.memory_id for stored in related if stored.live}
@@ -152,7 +153,7 @@ class _Decision:
 
     def take(self, index: int, operation: Operation, embedding: Embedding | None) -> None:
         """Decide one operation."""
-        reasons = refusals(operation, self._turn)
+        reasons = refusals(operation, self._said)
         if reasons:
             self.reject(index, reasons)
             return

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.gate import CONTENT_CHARACTERS_MAX, RULES, refusals
+from processors.gate import CONTENT_CHARACTERS_MAX, RULES, Said, refusals
 from processors.own_words import own_words
 from schemas.events import RejectionReason
 from schemas.injection import BLOCK_END, BLOCK_START
@@ -43,7 +43,7 @@ def episode(text: str) -> Operation:
     ],
 )
 def test_a_quote_of_the_users_own_words_is_evidence(quote: str, text: str) -> None:
-    assert refusals(operation("Some fact", quote=quote), turn(text)) == ()
+    assert refusals(operation("Some fact", quote=quote), Said(turn(text))) == ()
 
 
 @pytest.mark.parametrize(
@@ -64,53 +64,53 @@ def test_a_quote_of_the_users_own_words_is_evidence(quote: str, text: str) -> No
     ],
 )
 def test_words_that_are_not_the_users_own_are_no_evidence(quote: str, text: str) -> None:
-    assert refusals(operation("Some fact", quote=quote), turn(text)) == (NOT_SAID,)
+    assert refusals(operation("Some fact", quote=quote), Said(turn(text))) == (NOT_SAID,)
 
 
 def test_the_assistants_words_are_no_evidence() -> None:
     said = turn("Thanks!", assistant_text="You live in Rome.")
-    assert refusals(operation("Lives in Rome", quote="You live in Rome"), said) == (NOT_SAID,)
+    assert refusals(operation("Lives in Rome", quote="You live in Rome"), Said(said)) == (NOT_SAID,)
 
 
 def test_every_reason_is_told() -> None:
-    found = refusals(operation(" ", quote="never said", about=" "), turn("Hello"))
+    found = refusals(operation(" ", quote="never said", about=" "), Said(turn("Hello")))
     assert found == (NOT_SAID, RejectionReason.CONTENT_EMPTY, RejectionReason.INVALID_ITEM)
 
 
 def test_a_retraction_that_names_a_memory_needs_no_content() -> None:
     named = operation("", action=Action.RETRACT, quote="forget it", reference=turn().turn_id)
-    assert refusals(named, turn("forget it")) == ()
+    assert refusals(named, Said(turn("forget it"))) == ()
 
 
 def test_a_statement_has_a_limit_that_is_kept_to_the_character() -> None:
     fitting = operation("x" * CONTENT_CHARACTERS_MAX, quote="x")
     beyond = operation("x" * (CONTENT_CHARACTERS_MAX + 1), quote="x")
-    assert refusals(fitting, turn("x")) == ()
-    assert refusals(beyond, turn("x")) == (RejectionReason.CONTENT_TOO_LONG,)
+    assert refusals(fitting, Said(turn("x"))) == ()
+    assert refusals(beyond, Said(turn("x"))) == (RejectionReason.CONTENT_TOO_LONG,)
 
 
 def test_an_episode_may_keep_a_whole_turn_of_any_length() -> None:
     text = "> quoted\n" + "a long story " * 30_000
-    assert refusals(episode(text), turn(text)) == ()
+    assert refusals(episode(text), Said(turn(text))) == ()
 
 
 def test_an_episode_of_part_of_a_turn_has_the_limit_of_any_statement() -> None:
     text = "word " * 1_000
-    assert refusals(episode(text), turn(text + "more")) == (RejectionReason.CONTENT_TOO_LONG,)
+    assert refusals(episode(text), Said(turn(text + "more"))) == (RejectionReason.CONTENT_TOO_LONG,)
 
 
 def test_a_claim_may_not_rest_on_a_whole_turn_that_is_pasted() -> None:
     text = "> I live in Rome"
     for content in ("Lives in Rome", text):
         claim = operation(content, quote=text, slot=Slot.NOTE)
-        assert refusals(claim, turn(text)) == (NOT_SAID,)
+        assert refusals(claim, Said(turn(text))) == (NOT_SAID,)
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=80))
 def test_every_rule_decides_by_itself(content: str, quote: str, text: str) -> None:
     one, said = operation(content, quote=quote), turn(text)
-    reasons = {rule(one, said) for rule in reversed(RULES)} - {None}
-    assert set(refusals(one, said)) == reasons
+    reasons = {rule(one, Said(said)) for rule in reversed(RULES)} - {None}
+    assert set(refusals(one, Said(said))) == reasons
 
 
 @given(st.text(alphabet="ab>`~ \n", max_size=60))

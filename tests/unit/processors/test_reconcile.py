@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from processors import gate
 from processors.reconcile import lookups
 from schemas import ids
 from schemas.events import (
@@ -507,3 +508,24 @@ def test_confirmations_outlive_the_splitting_of_what_they_confirmed() -> None:
         ("C", day(4), day(5)),
         ("A", day(5), None),
     ]
+
+
+def test_the_users_own_words_are_read_once_for_all_operations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = turn("a fact " * 1000, at=day(3))
+    read: list[str] = []
+    own_words = gate.own_words
+
+    def counting(text: str) -> str:
+        read.append(text)
+        return own_words(text)
+
+    monkeypatch.setattr(gate, "own_words", counting)
+    operations = [operation(f"fact {number}", quote="a fact") for number in range(50)]
+    operations.append(operation("what nobody said", quote="never"))
+
+    outcome = Subject().take(said, proposal(said, operations))
+
+    assert len(outcome.events) == 51
+    assert read.count(said.user_text) == 1

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from processors.gate import refusals
+from processors.gate import Said, refusals
 from schemas.memory import Confidence, MemoryKind
 from schemas.records import Action
 from tests.support.deciding import turn
@@ -315,7 +315,7 @@ def test_the_evidence_is_the_users_own_text_and_passes_the_gate(text: str) -> No
     for one in extract(text).operations:
         assert one.quote in text
         assert one.quote == one.quote.strip()
-        assert refusals(one, turn(text)) == ()
+        assert refusals(one, Said(turn(text))) == ()
         assert one.confidence is Confidence.STATED
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processors.extractors.verbatim import VerbatimExtractor
-from processors.gate import refusals
+from processors.gate import Said, refusals
 from schemas.injection import BLOCK_END, BLOCK_START
 from schemas.memory import MemoryKind
 from schemas.ports import Extraction, ExtractionRequest, Extractor
@@ -37,13 +37,13 @@ def test_a_turn_that_is_blank_without_our_notes_gives_nothing(text: str) -> None
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=80))
 def test_what_it_keeps_passes_the_gate(text: str) -> None:
     said = turn(text)
-    assert [refusals(one, said) for one in extract(said).operations] in ([], [()])
+    assert [refusals(one, Said(said)) for one in extract(said).operations] in ([], [()])
 
 
 def test_the_longest_turn_passes_the_gate() -> None:
     said = turn("word " * 70_000)
     (one,) = extract(said).operations
-    assert refusals(one, said) == ()
+    assert refusals(one, Said(said)) == ()
 
 
 def test_it_is_an_extractor_that_looks_at_no_memories() -> None:
