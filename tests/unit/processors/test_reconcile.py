@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from processors import gate
+from processors.own_words import own_words
 from processors.reconcile import lookups
 from schemas import ids
 from schemas.events import (
@@ -515,7 +516,6 @@ def test_the_users_own_words_are_read_once_for_all_operations(
 ) -> None:
     said = turn("a fact " * 1000, at=day(3))
     read: list[str] = []
-    own_words = gate.own_words
 
     def counting(text: str) -> str:
         read.append(text)
