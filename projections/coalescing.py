@@ -68,7 +68,11 @@ class Coalescer(Generic[Request, Answer]):
             while self._pending:
                 taken, self._pending = self._pending[:REQUESTS_MAX], self._pending[REQUESTS_MAX:]
                 waiting = [(request, future) for request, future in taken if not future.done()]
-                await self._answer(waiting)
+                try:
+                    await self._answer(waiting)
+                finally:
+                    for _, future in waiting:
+                        future.cancel()  # nothing, but where the query was cancelled
         finally:
             # Counted here, in the same step in which nothing was found pending. A task leaves the
             # set only later: whoever was answered last asks again before that, and would wait for
@@ -79,17 +83,19 @@ class Coalescer(Generic[Request, Answer]):
         if not waiting:
             return
         try:
-            answers = await self._ask([request for request, _ in waiting])
-        except asyncio.CancelledError:
-            for _, future in waiting:
-                future.cancel()
-            raise
+            answers = await self._answers([request for request, _ in waiting])
         except Exception as error:  # noqa: BLE001 - it is raised again where it is waited for
             await self._fail(waiting, error)
             return
         for (_, future), answer in zip(waiting, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
+
+    async def _answers(self, requests: Sequence[Request]) -> Sequence[Answer]:
+        answers = await self._ask(requests)
+        if len(answers) != len(requests):
+            raise RuntimeError(f"{len(requests)} requests got {len(answers)} answers")
+        return answers
 
     async def _fail(
         self, waiting: Sequence[tuple[Request, asyncio.Future[Answer]]], error: Exception

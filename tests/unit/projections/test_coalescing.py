@@ -135,3 +135,45 @@ def test_the_first_of_a_batch_waits_a_moment_for_company() -> None:
         assert store.queries == [[1, 2]]
 
     run_virtual(scenario())
+
+
+@pytest.mark.parametrize("answered", [0, 1, 4])
+def test_a_wrong_number_of_answers_fails_who_asked_and_nobody_else(answered: int) -> None:
+    async def ask(requests: Sequence[int]) -> list[int]:
+        await asyncio.sleep(0)
+        if 13 in requests:
+            return [0] * (2 if len(requests) == 1 else answered)
+        return [2 * request for request in requests]
+
+    async def scenario() -> None:
+        coalescer = Coalescer(ask, queries_max=1, shared_failure=_Unreachable)
+        async with asyncio.timeout(60):
+            first = await asyncio.gather(*map(coalescer, [1, 13, 3]), return_exceptions=True)
+            later = await coalescer(4)
+
+        assert (first[0], first[2], later) == (2, 6, 8)
+        assert isinstance(first[1], RuntimeError)
+
+    run_virtual(scenario())
+
+
+def test_closing_leaves_nobody_waiting_while_requests_are_asked_one_by_one() -> None:
+    alone = asyncio.Event()
+
+    async def ask(requests: Sequence[int]) -> list[int]:
+        if len(requests) > 1:
+            raise ValueError("together")
+        alone.set()
+        await asyncio.Event().wait()
+        return []
+
+    async def scenario() -> None:
+        coalescer = Coalescer(ask, queries_max=1, shared_failure=_Unreachable)
+        asked = [asyncio.create_task(coalescer(number)) for number in range(3)]
+        await alone.wait()
+        await coalescer.close()
+        async with asyncio.timeout(60):
+            results = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(result, asyncio.CancelledError) for result in results)
+
+    run_virtual(scenario())
