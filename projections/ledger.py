@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 from uuid import UUID
 
 import psycopg
@@ -30,6 +30,7 @@ _QUERIES: Final = load_queries("projections", "sql/ledger.sql")
 
 _REREAD_S: Final = 1.0
 _RECONNECT_S: Final = 0.5
+_PAUSE_S_MAX: Final = 10.0
 _QUERIES_MAX: Final = 1
 _GATHER_S: Final = 0.006
 """Measured with 200 busy subjects, six runs in turn on a busy machine: on average a tenth less
@@ -103,8 +104,12 @@ class PostgresLedger:
     async def open(cls, read_model: ReadModel) -> Self:
         """Open the ledger over a read model, which the caller closes after it."""
         ledger = cls(read_model)
-        ledger._listening = asyncio.create_task(ledger._listen())
-        ledger._rereading = asyncio.create_task(ledger._reread())
+        ledger._listening = asyncio.create_task(
+            _for_ever(ledger._listen, pause_s=_RECONNECT_S, what="listening for applied outcomes")
+        )
+        ledger._rereading = asyncio.create_task(
+            _for_ever(ledger._reread, pause_s=_REREAD_S, what="reading what is applied")
+        )
         return ledger
 
     async def close(self) -> None:
@@ -299,40 +304,35 @@ class PostgresLedger:
         await connection.execute(_QUERIES["enter"], {"subjects": subjects_text(subjects)})
 
     async def _listen(self) -> None:
-        """Hear of committed batches, on a connection of its own, again and again."""
-        while True:
-            try:
-                async with await AsyncConnection.connect(
-                    self._read_model.conninfo,
-                    autocommit=True,
-                    application_name="memledger-ledger-listener",
-                ) as connection:
-                    await connection.execute(_QUERIES["listen"])
-                    await self._read_positions()  # what was told before anybody listened
-                    await self._hear(connection)
-            except (psycopg.Error, ReadModelUnavailable) as error:
-                _LOG.warning("not listening for applied outcomes: %s; trying again", error)
-            await asyncio.sleep(_RECONNECT_S)
+        """Hear of committed batches, on a connection of its own, until that is lost."""
+        async with await AsyncConnection.connect(
+            self._read_model.conninfo,
+            autocommit=True,
+            application_name="memledger-ledger-listener",
+        ) as connection:
+            await connection.execute(_QUERIES["listen"])
+            await self._read_positions()  # what was told before anybody listened
+            await self._hear(connection)
 
     async def _hear(self, connection: Connection) -> None:
         async for notify in connection.notifies():
             self._heard(notify)
 
     def _heard(self, notify: Notify) -> None:
-        generation, partition, next_offset = notify.payload.split(":")
-        if generation == self._read_model.generation:
-            self._waiters.heard(int(partition), int(next_offset))
+        generation, _, applied = notify.payload.partition(":")
+        if generation != self._read_model.generation:
+            return
+        try:
+            partition, next_offset = map(int, applied.split(":"))
+        except ValueError:
+            _LOG.warning("a word on %s that says nothing is ignored", notify.channel)
+            return
+        self._waiters.heard(partition, next_offset)
 
     async def _reread(self) -> None:
-        """Read the positions while anybody waits, in case that a word was lost."""
-        while True:
-            await asyncio.sleep(_REREAD_S)
-            if not self._waiters:
-                continue
-            try:
-                await self._read_positions()
-            except ReadModelUnavailable as error:
-                _LOG.warning("%s", error)
+        """Read the positions if anybody waits, in case that a word was lost."""
+        if self._waiters:
+            await self._read_positions()
 
     async def _read_positions(self) -> None:
         since = self._waiters.mark()
@@ -340,6 +340,28 @@ class PostgresLedger:
             asked = {"memories_topic": self._memories_topic}
             cursor = await connection.execute(_QUERIES["select_applied"], asked)
             self._waiters.read(dict(await cursor.fetchall()), since=since)
+
+
+async def _for_ever(
+    attempt: Callable[[], Awaitable[None]], *, pause_s: float, what: str
+) -> NoReturn:
+    """Do something again and again, whatever it raises: those who wait depend on it.
+
+    A store that is away is asked again after the same pause; after what nobody foresaw the pause
+    grows, so that the log is not flooded.
+    """
+    pause_now_s = pause_s
+    while True:
+        try:
+            await attempt()
+            pause_now_s = pause_s
+        except (psycopg.Error, ReadModelUnavailable) as error:
+            _LOG.warning("%s failed: %s; trying again", what, error)
+            pause_now_s = pause_s
+        except Exception:  # noqa: BLE001 - whatever it is, ending here would leave every wait hanging
+            _LOG.exception("%s failed unexpectedly; trying again", what)
+            pause_now_s = min(2 * pause_now_s, _PAUSE_S_MAX)
+        await asyncio.sleep(pause_now_s)
 
 
 def _memory(columns: Sequence[Any]) -> Memory:

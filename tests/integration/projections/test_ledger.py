@@ -20,6 +20,7 @@ from schemas.slots import Slot
 from tests.conftest import TestStores
 from tests.support.log_writer import DIMENSION, NOON, LogWriter, at, embedding
 from tests.support.projection import Projection, opened
+from tests.support.waiting import eventually
 
 _TURNS_IN_A_ROW = 20
 
@@ -121,6 +122,59 @@ def test_waiting_survives_the_loss_of_the_listening_connection(stores: TestStore
 
             async with projection.projecting():
                 await asyncio.wait_for(waiting, 30)
+
+    asyncio.run(scenario())
+
+
+def test_a_word_that_says_nothing_is_ignored_and_the_next_is_heard(
+    stores: TestStores, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours, others = ["g1", "g1:", "g1:one:2", "g1:1:2:3"], ["", "another", "another:x"]
+
+    async def scenario() -> None:
+        async with opened(stores) as projection, _ledger(projection) as ledger:
+            writer = await projection.writer()
+            _, _, offset = await writer.stored()
+            async with projection.projecting():
+                await ledger.wait_applied(writer.partition, offset)
+                async with projection.read_model.connection() as connection:
+                    for payload in (*ours, *others):
+                        await connection.execute(
+                            "SELECT pg_notify('memledger_applied', %s)", [payload]
+                        )
+                async with asyncio.timeout(_TURNS_IN_A_ROW * _REREAD_S / 2):
+                    for _ in range(_TURNS_IN_A_ROW):
+                        _, _, offset = await writer.stored()
+                        await ledger.wait_applied(writer.partition, offset)
+        assert caplog.text.count("says nothing is ignored") == len(ours)
+        assert "Traceback" not in caplog.text
+
+    asyncio.run(scenario())
+
+
+def test_a_wait_outlives_what_nobody_foresaw(
+    stores: TestStores, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read_positions = PostgresLedger._read_positions
+    failures: list[None] = []
+
+    async def failing(ledger: PostgresLedger) -> None:
+        if len(failures) < 3:
+            failures.append(None)
+            raise KeyError("a bug")
+        await read_positions(ledger)
+
+    async def scenario() -> None:
+        monkeypatch.setattr(PostgresLedger, "_read_positions", failing)
+        async with opened(stores) as projection, _ledger(projection) as ledger:
+            writer = await projection.writer()
+            _, _, offset = await writer.stored()
+            waiting = asyncio.create_task(ledger.wait_applied(writer.partition, offset))
+            # Both the listener and the reader fail before anything is applied.
+            await eventually(lambda: asyncio.sleep(0, len(failures) == 3), what="three failures")
+            async with projection.projecting():
+                await asyncio.wait_for(waiting, 60)
+        assert "failed unexpectedly" in caplog.text
 
     asyncio.run(scenario())
 
