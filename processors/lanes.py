@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from schemas.log.sealed import LogRecord
 
@@ -25,11 +25,21 @@ Handle = Callable[[LogRecord, Context], Awaitable[None]]
 
 LaneKey = bytes
 
+WINDOW_BYTES_MAX: Final = 64 * 1024 * 1024
+"""The most that the records of one partition take before fetching is held back: room for a window
+of ordinary turns many times over, and for 16 of the largest, which would fill memory by number."""
+
 
 @dataclass(slots=True, eq=False)
 class _Cell:
-    record: LogRecord
-    done: bool = False
+    """A place in a window; its record is dropped as soon as it is done."""
+
+    offset: int
+    record: LogRecord | None
+
+    @property
+    def done(self) -> bool:
+        return self.record is None
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -44,6 +54,7 @@ class Window(Generic[Context]):
         context: what the handler needs to know of the partition.
         full: whether fetching is held back.
         ending: whether the assignment is over; lanes then begin no further record.
+        held_bytes: what the records that are not done take.
     """
 
     partition: int
@@ -53,6 +64,7 @@ class Window(Generic[Context]):
     context: Context
     full: bool = False
     ending: bool = False
+    held_bytes: int = 0
     cells: deque[_Cell] = field(default_factory=deque)
     lanes: dict[LaneKey, deque[_Cell]] = field(default_factory=dict)
     tasks: dict[LaneKey, asyncio.Task[None]] = field(default_factory=dict)
@@ -64,7 +76,7 @@ class Window(Generic[Context]):
         """
         before = self.head
         while self.cells and self.cells[0].done:
-            self.head = self.cells.popleft().record.position.offset + 1
+            self.head = self.cells.popleft().offset + 1
         return self.head != before
 
 
@@ -77,6 +89,7 @@ class Lanes(Generic[Context]):
         *,
         lane_of: Callable[[LogRecord], LaneKey],
         window_max: int,
+        window_bytes_max: int = WINDOW_BYTES_MAX,
         hold: Callable[[int], None],
         release: Callable[[int], None],
         advanced: Callable[[Context, int], None] = lambda _context, _head: None,
@@ -87,6 +100,7 @@ class Lanes(Generic[Context]):
             handle: works on one record; see :data:`Handle`.
             lane_of: the lane of a record: records of one lane are handled in order.
             window_max: most cells of one partition; fetching is held back beyond.
+            window_bytes_max: most bytes of their records; fetching is held back beyond.
             hold: called with a partition that is full, to hold its fetching back.
             release: called with a partition that has room again.
             advanced: called with a partition's context and its head when that has moved.
@@ -94,6 +108,7 @@ class Lanes(Generic[Context]):
         self._handle = handle
         self._lane_of = lane_of
         self._window_max = window_max
+        self._window_bytes_max = window_bytes_max
         self._hold = hold
         self._release = release
         self._advanced = advanced
@@ -133,9 +148,12 @@ class Lanes(Generic[Context]):
         if record.position.offset < window.next_offset:
             return
         window.next_offset = record.position.offset + 1
-        cell = _Cell(record)
+        cell = _Cell(record.position.offset, record)
         window.cells.append(cell)
-        if not window.full and len(window.cells) >= self._window_max:
+        window.held_bytes += _size(record)
+        if not window.full and (
+            len(window.cells) >= self._window_max or window.held_bytes >= self._window_bytes_max
+        ):
             window.full = True
             self._hold(window.partition)
         key = self._lane_of(record)
@@ -166,15 +184,17 @@ class Lanes(Generic[Context]):
     async def _drain(self, window: Window[Context], key: LaneKey) -> None:
         lane = window.lanes[key]
         while lane and not window.ending:
+            record = lane[0].record
+            assert record is not None, "a cell that is done leaves its lane"  # noqa: S101
             try:
-                await self._handle(lane[0].record, window.context)
+                await self._handle(record, window.context)
             except Exception:
                 # The handler promises not to raise. A bug must not skip a turn: the cell stays at
                 # the head of its lane, the partition stops there and its progress shows it.
-                position = lane[0].record.position
-                logger.exception("a lane stopped at %s", position)
+                logger.exception("a lane stopped at %s", record.position)
                 return
-            lane.popleft().done = True
+            lane.popleft().record = None
+            window.held_bytes -= _size(record)
             if window.advance():
                 self._advanced(window.context, window.head)
             self._make_room(window)
@@ -184,6 +204,15 @@ class Lanes(Generic[Context]):
 
     def _make_room(self, window: Window[Context]) -> None:
         # After the end the partition may be another's, or held back under the next assignment.
-        if window.full and not window.ending and len(window.cells) <= self._window_max // 2:
+        roomy = (
+            len(window.cells) <= self._window_max // 2
+            and window.held_bytes <= self._window_bytes_max // 2
+        )
+        if window.full and not window.ending and roomy:
             window.full = False
             self._release(window.partition)
+
+
+def _size(record: LogRecord) -> int:
+    headers = sum(len(name) + len(value) for name, value in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers

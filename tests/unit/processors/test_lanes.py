@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.lanes import Lanes, Window
+from processors.lanes import WINDOW_BYTES_MAX, Lanes, Window
 from schemas.log.sealed import LogPosition, LogRecord
 
 ASSIGNMENT = 7
@@ -38,21 +40,31 @@ class Flow:
     held: set[int] = field(default_factory=set)
 
 
-def record(offset: int, subject: int, partition: int = 0) -> LogRecord:
+class Traced(list[tuple[str, bytes]]):
+    """Headers that can be watched: a record cannot."""
+
+
+def record(offset: int, subject: int, partition: int = 0, value: bytes = b"") -> LogRecord:
     return LogRecord(
         position=LogPosition(topic="turns", partition=partition, offset=offset),
         timestamp_ms=0,
         key=b"%d" % subject,
-        value=b"",
+        value=value,
         headers=[],
     )
 
 
-def lanes_of(handler: Handler, flow: Flow, window_max: int = 1000) -> Lanes[str]:
+def lanes_of(
+    handler: Handler,
+    flow: Flow,
+    window_max: int = 1000,
+    window_bytes_max: int = WINDOW_BYTES_MAX,
+) -> Lanes[str]:
     return Lanes(
         handler,
         lane_of=lambda one: one.key or b"",
         window_max=window_max,
+        window_bytes_max=window_bytes_max,
         hold=flow.held.add,
         release=flow.held.discard,
     )
@@ -163,6 +175,65 @@ def test_a_full_partition_is_held_back_until_half_of_it_is_done() -> None:
         handler.gates[1].set()
         await settle()
         assert flow.held == set()
+        await lanes.close(grace_s=0)
+
+    asyncio.run(run())
+
+
+def test_a_partition_is_held_back_by_the_bytes_of_what_is_not_done() -> None:
+    async def run() -> None:
+        handler, flow = Handler(), Flow()
+        lanes = lanes_of(handler, flow, window_bytes_max=4_000)
+        lanes.open([window()])
+        for offset in range(3):
+            lanes.admit(record(offset, offset, value=b"x" * 1_000), assignment=ASSIGNMENT)
+        assert flow.held == set()
+        lanes.admit(record(3, 3, value=b"x" * 1_000), assignment=ASSIGNMENT)
+        assert flow.held == {0}
+        # The head does not move, yet what is done takes no room.
+        handler.gates[1].set()
+        handler.gates[2].set()
+        await settle()
+        assert flow.held == {0}  # keys count too
+        handler.gates[3].set()
+        await settle()
+        assert (flow.held, lanes.heads) == (set(), {0: 0})
+        await lanes.close(grace_s=0)
+
+    asyncio.run(run())
+
+
+def test_a_thousand_large_turns_do_not_fill_memory() -> None:
+    async def run() -> None:
+        handler, flow = Handler(), Flow()
+        lanes = lanes_of(handler, flow)
+        lanes.open([window()])
+        large = b"x" * 1_000_000
+        admitted = 0
+        while not flow.held:
+            lanes.admit(record(admitted, admitted, value=large), assignment=ASSIGNMENT)
+            admitted += 1
+        assert admitted == 68  # 64 MiB
+        await lanes.close(grace_s=0)
+
+    asyncio.run(run())
+
+
+def test_a_record_that_is_done_behind_a_slow_one_is_let_go() -> None:
+    async def run() -> None:
+        handler, flow = Handler(), Flow()
+        lanes = lanes_of(handler, flow)
+        lanes.open([window()])
+        lanes.admit(record(0, 0), assignment=ASSIGNMENT)
+        behind = replace(record(1, 1), headers=Traced())
+        gone = weakref.ref(behind.headers)
+        lanes.admit(behind, assignment=ASSIGNMENT)
+        del behind
+        handler.gates[1].set()
+        await settle()
+        gc.collect()
+        assert gone() is None
+        assert (lanes.heads, lanes.waiting) == ({0: 0}, 2)
         await lanes.close(grace_s=0)
 
     asyncio.run(run())
