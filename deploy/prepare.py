@@ -38,6 +38,7 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
         generation=settings.generation,
         embedder=embedder.name,
         dimension=embedder.dimension,
+        migrate=True,
     )
     await read_model.close()
     keyring = await Keyring.open(addresses.keyring_url, settings.keys_home, migrate=True)

@@ -82,10 +82,14 @@ async def read_model_of(
     *,
     name: str,
     pool_size_max: int = 4,
+    migrate: bool = False,
 ) -> AsyncIterator[ReadModel]:
     """Open the read model of the settings' generation and close it on leaving.
 
+    With ``migrate`` its tables are made where they are missing: for the processes that keep it.
+
     Raises:
+        ConfigurationError: it has no tables, and they are not to be made.
         EmbedderMismatch: it was built with another embedder.
     """
     read_model = await open_read_model(
@@ -95,6 +99,7 @@ async def read_model_of(
         dimension=embedder.dimension,
         max_size=pool_size_max,
         application_name=f"memledger-{name}",
+        migrate=migrate,
     )
     try:
         yield read_model

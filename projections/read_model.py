@@ -14,8 +14,14 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
 from projections.vectors import VectorTypes
-from schemas.database import Connection, Pool, describe, load_queries, migrate, open_pool
-from schemas.errors import EmbedderMismatch, ReadModelUnavailable
+from schemas.database import Connection, Pool, describe, load_queries, open_pool
+from schemas.database import migrate as apply_migrations
+from schemas.errors import (
+    ConfigurationError,
+    EmbedderMismatch,
+    MigrationError,
+    ReadModelUnavailable,
+)
 from schemas.topics import checked_generation
 
 _QUERIES: Final = load_queries("projections", "sql/read_model.sql")
@@ -105,8 +111,9 @@ async def open_read_model(
     max_size: int = 4,
     application_name: str = "memledger",
     read_only: bool = False,
+    migrate: bool = False,
 ) -> ReadModel:
-    """Open a generation's read model; make its tables where they are missing.
+    """Open a generation's read model.
 
     Args:
         conninfo: the database; pgvector is installed in it.
@@ -117,8 +124,11 @@ async def open_read_model(
         max_size: connections at most.
         application_name: how the sessions are shown in ``pg_stat_activity``.
         read_only: refuse every write on the pool's connections.
+        migrate: make the tables where they are missing, and bring them up to date. Who only reads
+            does not: a generation that is misspelt would become an empty read model.
 
     Raises:
+        ConfigurationError: the generation has no tables, and they are not to be made.
         EmbedderMismatch: the read model was built with an embedder of another name or dimension.
         MigrationError: its tables are not those of this release.
         ReadModelUnavailable: the database cannot be reached.
@@ -126,8 +136,13 @@ async def open_read_model(
     schema = schema_name(generation)
     migrations = files("projections").joinpath("migrations")
     with reaching_read_model():
-        await migrate(conninfo, migrations, schema=schema, parameters={"dimension": str(dimension)})
-        vector_types = await _check_embedder(conninfo, schema, embedder, dimension)
+        if migrate:
+            parameters = {"dimension": str(dimension)}
+            await apply_migrations(conninfo, migrations, schema=schema, parameters=parameters)
+        else:
+            number = sum(file.name.endswith(".sql") for file in migrations.iterdir())
+            await _check_made(conninfo, generation, number)
+        vector_types = await _check_embedder(conninfo, schema, embedder, dimension, record=migrate)
         pool = await open_pool(
             conninfo,
             schema=schema,
@@ -146,12 +161,41 @@ async def open_read_model(
     )
 
 
-async def _check_embedder(conninfo: str, schema: str, embedder: str, dimension: int) -> VectorTypes:
+async def _check_made(conninfo: str, generation: str, migrations: int) -> None:
+    """Refuse a generation that has no tables, or those of another release.
+
+    Raises:
+        ConfigurationError: it has none.
+        MigrationError: they lack migrations of this release, or have some of a later one.
+    """
+    schema = schema_name(generation)
+    # In no other schema: the keyring keeps such a record too, and may share the database.
+    in_schema = make_conninfo(conninfo, options=f"-c search_path={schema}")
+    try:
+        async with await AsyncConnection.connect(in_schema) as connection:
+            rows = await (await connection.execute(_QUERIES["select_migrations"])).fetchall()
+    except psycopg.errors.UndefinedTable:
+        raise ConfigurationError(
+            f"the {describe(conninfo)} has no read model of the generation {generation!r}: check "
+            "MEMLEDGER_GENERATION, or start the pipeline with it (memledger up), which makes one"
+        ) from None
+    if len(rows) != migrations:
+        raise MigrationError(
+            f"the read model of the generation {generation!r} has {len(rows)} migrations, this "
+            f"release {migrations}: start the pipeline again with the newer release, which brings "
+            "the read model up to date, and use that release here too"
+        )
+
+
+async def _check_embedder(
+    conninfo: str, schema: str, embedder: str, dimension: int, *, record: bool
+) -> VectorTypes:
     in_schema = make_conninfo(conninfo, options=f"-c search_path={schema},public")
     ours = {"embedder": embedder, "dimension": dimension}
     async with await AsyncConnection.connect(in_schema) as connection:
         vector_types = await VectorTypes.fetch(connection)
-        await connection.execute(_QUERIES["record_embedder"], ours)
+        if record:
+            await connection.execute(_QUERIES["record_embedder"], ours)
         found = await (await connection.execute(_QUERIES["select_embedder"])).fetchone()
     if found != (embedder, dimension):
         built = f"{found[0]!r} with {found[1]} components" if found else "no embedder"

@@ -42,7 +42,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         embedder_of(settings, warm=True) as embedder,
         keyring_of(settings, addresses, pool_size_max=8) as keyring,
         read_model_of(
-            settings, addresses, embedder, name="gateway", pool_size_max=16
+            settings, addresses, embedder, name="gateway", pool_size_max=16, migrate=True
         ) as read_model,
         producer_of(addresses, name="gateway") as producer,
     ):

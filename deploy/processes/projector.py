@@ -22,7 +22,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     async with (
         embedder_of(settings) as embedder,
         keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="projector") as read_model,
+        read_model_of(settings, addresses, embedder, name="projector", migrate=True) as read_model,
         producer_of(addresses, name="projector") as producer,
     ):
         projector = Projector(

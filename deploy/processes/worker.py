@@ -31,7 +31,9 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     async with (
         embedder_of(settings, warm=True) as embedder,
         keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="worker", pool_size_max=8) as read_model,
+        read_model_of(
+            settings, addresses, embedder, name="worker", pool_size_max=8, migrate=True
+        ) as read_model,
         ledger_of(read_model) as ledger,
         producer_of(addresses, name="worker") as producer,
     ):

@@ -1,5 +1,9 @@
 -- What a read model says of itself.
 
+-- name: select_migrations
+-- Return the numbers of the migrations that made the tables.
+SELECT number FROM schema_migrations ORDER BY number;
+
 -- name: record_embedder
 -- Record what the vectors are made with, unless that is recorded already.
 INSERT INTO read_model (embedder, dimension) VALUES (%(embedder)s, %(dimension)s)

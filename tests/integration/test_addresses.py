@@ -37,6 +37,7 @@ def test_a_read_model_opens_at_an_address_of_pairs(postgres_url: str) -> None:
             generation="g1",
             embedder="e",
             dimension=8,
+            migrate=True,
         )
         await read_model.ping()
         assert "password" not in repr(read_model)

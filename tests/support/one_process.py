@@ -235,6 +235,7 @@ async def opened_pipeline(stores: TestStores) -> AsyncIterator[OneProcess]:
         generation=stores.generation,
         embedder=embedder.name,
         dimension=embedder.dimension,
+        migrate=True,
     )
     try:
         await keyring.ensure_tenant(TENANT)

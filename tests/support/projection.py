@@ -145,6 +145,7 @@ async def opened(stores: TestStores) -> AsyncIterator[Projection]:
         generation=stores.generation,
         embedder=EMBEDDER,
         dimension=DIMENSION,
+        migrate=True,
     )
     try:
         yield Projection(stores=stores, keyring=keyring, producer=producer, read_model=read_model)

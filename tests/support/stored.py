@@ -148,6 +148,7 @@ async def stored(
         generation=GENERATION,
         embedder=embedder.name,
         dimension=embedder.dimension,
+        migrate=True,
     )
     try:
         recall = Recall(

@@ -9,13 +9,20 @@ import psycopg
 import pytest
 
 from projections.read_model import ReadModel, name_subjects, open_read_model
-from schemas.errors import EmbedderMismatch, ReadModelUnavailable
+from schemas.errors import (
+    ConfigurationError,
+    EmbedderMismatch,
+    MigrationError,
+    ReadModelUnavailable,
+)
 from tests.conftest import TestStores
 from tests.support.projection import opened
 
 
 async def _open(url: str, *, embedder: str, dimension: int) -> ReadModel:
-    return await open_read_model(url, generation="g1", embedder=embedder, dimension=dimension)
+    return await open_read_model(
+        url, generation="g1", embedder=embedder, dimension=dimension, migrate=True
+    )
 
 
 def test_a_read_model_is_found_again_by_the_same_embedder(postgres_url: str) -> None:
@@ -34,8 +41,56 @@ def test_a_read_model_of_another_embedder_is_refused_with_a_remedy(
 ) -> None:
     async def scenario() -> None:
         await (await _open(postgres_url, embedder="one", dimension=8)).close()
-        with pytest.raises(EmbedderMismatch, match=r"'one' with 8 .* rebuild --embedder"):
+        with pytest.raises(EmbedderMismatch, match=r"'one' with 8 .* a generation of its own"):
             await _open(postgres_url, embedder=embedder, dimension=dimension)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("made", [None, "another"])
+def test_who_does_not_make_a_read_model_is_told_that_there_is_none(
+    postgres_url: str, made: str | None
+) -> None:
+    async def scenario() -> None:
+        if made is not None:
+            other = await open_read_model(
+                postgres_url, generation=made, embedder="one", dimension=8, migrate=True
+            )
+            await other.close()
+        with pytest.raises(ConfigurationError, match="no read model of the generation 'g1'"):
+            await open_read_model(postgres_url, generation="g1", embedder="one", dimension=8)
+        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+            cursor = await connection.execute(
+                "SELECT 1 FROM information_schema.schemata WHERE schema_name = 'gen_g1'"
+            )
+            assert await cursor.fetchall() == []
+
+    asyncio.run(scenario())
+
+
+def test_who_does_not_make_a_read_model_opens_one_that_is_there(postgres_url: str) -> None:
+    async def scenario() -> None:
+        await (await _open(postgres_url, embedder="one", dimension=8)).close()
+
+        reader = await open_read_model(postgres_url, generation="g1", embedder="one", dimension=8)
+        await reader.ping()
+        await reader.close()
+        with pytest.raises(EmbedderMismatch):
+            await open_read_model(postgres_url, generation="g1", embedder="two", dimension=8)
+
+    asyncio.run(scenario())
+
+
+def test_who_does_not_migrate_a_read_model_refuses_one_of_another_release(
+    postgres_url: str,
+) -> None:
+    async def scenario() -> None:
+        await (await _open(postgres_url, embedder="one", dimension=8)).close()
+        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+            await connection.execute("DELETE FROM gen_g1.schema_migrations WHERE number = 2")
+
+        with pytest.raises(MigrationError, match="'g1' has 1 migrations, this release 2"):
+            await open_read_model(postgres_url, generation="g1", embedder="one", dimension=8)
 
     asyncio.run(scenario())
 
