@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from schemas.errors import KeyMissing, RecordInvalid, SealBroken
@@ -15,6 +15,8 @@ from schemas.records import Closing
 from schemas.tree import Punctured
 
 RecordType = TypeVar("RecordType", bound=Record)
+States: TypeAlias = Mapping[UUID, SubjectKeys | Erased]
+"""Subjects' keys, or the records of their destruction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,21 +65,34 @@ class Opener:
             KeyringUnavailable: the keyring cannot be reached.
         """
         subjects = {subject for record in records if (subject := _subject_of(record)) is not None}
-        states = await self._states(subjects)
+        states = await known_states(self._keyring.keys, subjects)
         return {record.position: _opened(expected, record, states) for record in records}
 
-    async def _states(self, subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
-        try:
-            return await self._keyring.keys(subjects)
-        except KeyMissing:
-            # A header may name any subject: one that is unknown must not hide the others.
-            found: dict[UUID, SubjectKeys | Erased] = {}
-            for subject in subjects:
-                try:
-                    found |= await self._keyring.keys([subject])
-                except KeyMissing:
-                    continue
-            return found
+
+async def known_states(
+    keys: Callable[[Collection[UUID]], Awaitable[States]], subjects: Collection[UUID]
+) -> States:
+    """Return the states of those subjects that the keyring knows.
+
+    A header may name any subject: one that is unknown must not hide the others.
+
+    Args:
+        keys: asks the keyring; raises KeyMissing where it does not know one of them.
+        subjects: the subjects.
+
+    Raises:
+        KeyringUnavailable: the keyring cannot be reached.
+    """
+    try:
+        return await keys(subjects)
+    except KeyMissing:
+        found: dict[UUID, SubjectKeys | Erased] = {}
+        for subject in subjects:
+            try:
+                found |= await keys([subject])
+            except KeyMissing:
+                continue
+        return found
 
 
 def _subject_of(record: LogRecord) -> UUID | None:

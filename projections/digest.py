@@ -81,7 +81,8 @@ class Comparison:
         positions: up to which offset of the memories topic, by partition.
         subjects: how many subjects were compared.
         rows: how many memories and closed turns the log's fold has.
-        unreadable: how many outcomes nobody can open: they change nothing, and are dead letters.
+        unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
+            unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
     """
 
@@ -117,11 +118,12 @@ class ReadModelComparer:
         """Compare every subject's rows with a fold of the log up to the position of the rows.
 
         The projector may go on meanwhile: the table is read from one snapshot. Of a subject whose
-        keys are destroyed the log says nothing, so memories that are left of it are a difference.
+        keys are destroyed, or missing, the log says nothing, so memories that are left of it are a
+        difference.
 
         Raises:
             ReadModelUnavailable, LogUnavailable, KeyringUnavailable: a store cannot be reached.
-            KeyMissing: a subject has neither keys nor a record of their destruction.
+            KeyMissing: the system's own keys are missing.
         """
         partitions = await asyncio.to_thread(partition_count, self._bootstrap, self._topic)
         if partitions is None:

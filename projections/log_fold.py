@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from typing import Final
 from uuid import UUID
 
+from projections.audit_opening import known_states
 from projections.batch import BatchReader, Refusals
 from projections.dead_letters import refused_position
 from projections.fold import LoggedOutcome, SubjectState
@@ -31,7 +32,8 @@ class FoldedPartition:
     Attributes:
         states: what it says of each subject that can still be read.
         erased_offsets: where the outcomes stand that say nothing any more.
-        unreadable: how many outcomes cannot be used: each is a dead letter.
+        unreadable: how many outcomes cannot be used: each is a dead letter, unless its subject has
+            neither keys nor a record of their destruction.
     """
 
     states: dict[UUID, SubjectState] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class LogFold:
 
         Raises:
             LogUnavailable, KeyringUnavailable: a store cannot be reached.
-            KeyMissing: a subject has neither keys nor a record of their destruction.
+            KeyMissing: the system's own keys are missing.
         """
         folded = FoldedPartition()
         if end == 0:
@@ -112,9 +114,12 @@ class LogFold:
         refusals: Refusals,
     ) -> None:
         batch = self._reader.read(read, {(self._topic, partition): position}, refusals)
+        states = await known_states(self._keyring.fresh_keys, batch.outcome_subjects)
+        sealed = [outcome for outcome in batch.outcomes if outcome.header.subject in states]
+        folded.unreadable += len(batch.outcomes) - len(sealed)
         opened = open_outcomes(
-            batch.outcomes,
-            await self._keyring.fresh_keys(batch.outcome_subjects),
+            sealed,
+            states,
             poison=batch.poison,
             generation=self._generation,
             system_subject=self._system_subject,

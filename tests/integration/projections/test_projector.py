@@ -558,5 +558,34 @@ def test_a_partition_whose_keys_are_missing_waits_and_the_others_go_on(
     asyncio.run(scenario())
 
 
+def test_the_comparison_tells_of_a_subject_whose_keys_went_missing_and_of_the_others(
+    stores: TestStores,
+) -> None:
+    async def scenario() -> None:
+        async with opened(stores) as projection:
+            lost, other = await projection.writer(), await projection.writer()
+            async with projection.projecting():
+                for writer in (lost, other):
+                    turn, added, offset = await writer.stored()
+                    if writer is lost:
+                        surplus = (turn.turn_id, added.memory_id)
+                    await projection.outcome_applied(writer.partition, offset)
+            async with await _keyring_connection(stores) as connection:
+                await connection.execute(
+                    "DELETE FROM keyring.subjects WHERE subject = %s", [lost.subject]
+                )
+
+            compared = await projection.compare()
+
+            (difference,) = compared.differences
+            assert (difference.subject, difference.surplus) == (
+                lost.subject,
+                tuple(sorted(surplus)),
+            )
+            assert (compared.unreadable, compared.rows) == (1, 2)
+
+    asyncio.run(scenario())
+
+
 async def _keyring_connection(stores: TestStores) -> psycopg.AsyncConnection[TupleRow]:
     return await psycopg.AsyncConnection.connect(stores.keyring_url, autocommit=True)
