@@ -40,6 +40,8 @@ class RunState(BaseModel):
     """What runs under a home, written by the supervisor whenever it changes.
 
     Attributes:
+        supervisor_pid: the supervisor that wrote this; what a killed one left says nothing of what
+            another is starting.
         settings: the settings that every process was started with and that a verb needs too, as in
             :data:`SHARED_SETTINGS`.
         database_url: the read model's database.
@@ -52,6 +54,7 @@ class RunState(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    supervisor_pid: int
     settings: dict[str, Any]
     database_url: str = Field(repr=False)
     keyring_url: str = Field(repr=False)

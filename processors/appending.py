@@ -70,7 +70,7 @@ class DecisionLog:
         return offset
 
     async def append_dead_letter(
-        self, record: LogRecord, *, stage: Stage, error: Exception
+        self, record: LogRecord, *, stage: Stage, error: BaseException
     ) -> None:
         """Keep a record that is given up, sealed under the system subject.
 
@@ -101,7 +101,7 @@ class DecisionLog:
         turn_id: UUID,
         closing: Closing,
         proposals_floor: int,
-        error: Exception | None = None,
+        error: BaseException | None = None,
     ) -> Outcome:
         """Return the outcome of a turn that brings forth no memory event."""
         return Outcome(

@@ -27,9 +27,13 @@ class ExtractorCrashed(ExtractionFailed):
         original: what it raised. Its message may quote the turn, so it is not repeated.
     """
 
-    def __init__(self, extractor: str, original: Exception) -> None:
+    def __init__(self, extractor: str, original: BaseException) -> None:
         super().__init__(f"{extractor} raised {type(original).__name__}: mend the extractor")
         self.original = original
+
+
+class ExtractionTimedOut(ExtractionFailed):
+    """The extractor gave no answer before its deadline."""
 
 
 class Proposer:
@@ -109,14 +113,11 @@ class Proposer:
             started = time.monotonic()
             result = "failed"
             try:
-                async with asyncio.timeout(self._timeout_s):
-                    extraction = storable(await self._extractor.extract(request))
+                extraction = storable(await self._answer_in_time(request))
                 result = "answered"
-            except TimeoutError:
+            except ExtractionTimedOut:
                 result = "timed_out"
-                raise ExtractionFailed(
-                    f"{self._extractor.name} gave no answer within {self._timeout_s:g} s"
-                ) from None
+                raise
             except ExtractionFailed:
                 raise
             except Exception as error:
@@ -128,6 +129,35 @@ class Proposer:
                 metrics.EXTRACTION_SECONDS.observe(time.monotonic() - started)
         metrics.INVALID_ITEMS.inc(len(extraction.invalid))
         return extraction
+
+    async def _answer_in_time(self, request: ExtractionRequest) -> Extraction:
+        """Return what the extractor answers before its deadline.
+
+        It runs in a task of its own, so that a cancellation that it raises itself is told from one
+        of this lane, and one that it swallows does not outlast the deadline.
+        """
+        task = asyncio.create_task(self._extract(request))
+        task.add_done_callback(_look_at)
+        try:
+            await asyncio.wait({task}, timeout=self._timeout_s)
+            if not task.done():
+                raise ExtractionTimedOut(
+                    f"{self._extractor.name} gave no answer within {self._timeout_s:g} s"
+                )
+            if task.cancelled():
+                raise ExtractorCrashed(self._extractor.name, asyncio.CancelledError())
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def _extract(self, request: ExtractionRequest) -> Extraction:
+        try:
+            return await self._extractor.extract(request)
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            # SystemExit and its like would end the whole worker, and the next one likewise.
+            raise ExtractorCrashed(self._extractor.name, error) from error
 
     def _proposal(self, turn: Turn, extraction: Extraction) -> Proposal:
         return Proposal(
@@ -141,6 +171,12 @@ class Proposer:
             usage=extraction.usage,
             proposed_at=self._clock(),
         )
+
+
+def _look_at(task: asyncio.Task[Extraction]) -> None:
+    # What an extractor raises after its deadline is nobody's answer any more.
+    if not task.cancelled():
+        task.exception()
 
 
 def without_injection(turn: Turn) -> Turn:

@@ -188,6 +188,10 @@ class Lanes(Generic[Context]):
             assert record is not None, "a cell that is done leaves its lane"  # noqa: S101
             try:
                 await self._handle(record, window.context)
+            except asyncio.CancelledError:
+                if not window.ending:
+                    logger.exception("a lane was cancelled at %s", record.position)
+                raise
             except Exception:
                 # The handler promises not to raise. A bug must not skip a turn: the cell stays at
                 # the head of its lane, the partition stops there and its progress shows it.

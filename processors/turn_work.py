@@ -311,7 +311,7 @@ class TurnWork:
         state: PartitionState,
         *,
         stage: Stage,
-        error: Exception,
+        error: BaseException,
         keys: SubjectKeys | None = None,
     ) -> int:
         logger.error("dead letter at %s (%s): %s", record.position, stage, type(error).__name__)
@@ -328,7 +328,7 @@ class TurnWork:
         state: PartitionState,
         turn_id: UUID,
         closing: Closing,
-        error: Exception | None = None,
+        error: BaseException | None = None,
     ) -> Outcome:
         return self._parts.log.closing_without_events(
             record,
@@ -346,7 +346,7 @@ class TurnWork:
             state,
         )
 
-    async def _give_up(self, record: LogRecord, state: PartitionState, error: Exception) -> int:
+    async def _give_up(self, record: LogRecord, state: PartitionState, error: BaseException) -> int:
         """Keep a record that our own code fails on, so that the next good one goes through."""
 
         async def kept() -> int:
@@ -355,7 +355,7 @@ class TurnWork:
         return await persistently(kept, what=str(record.position))
 
     async def _give_up_once(
-        self, record: LogRecord, state: PartitionState, error: Exception
+        self, record: LogRecord, state: PartitionState, error: BaseException
     ) -> int:
         try:
             header = header_in_place(record, self._parts.partitions)

@@ -126,7 +126,8 @@ def start_detached(home: Home, *, workers: int) -> subprocess.Popen[bytes]:
     """Start a supervisor that outlives this process and its terminal."""
     with (home.logs / "supervisor.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "deploy.supervisor", str(workers)],
+            # -P: what lies in the current directory is not ours to run.
+            [sys.executable, "-P", "-m", "deploy.supervisor", str(workers)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -165,8 +166,8 @@ def wait_until_ready(
             problem = _last_line(log_file)
             error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
             raise error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
-        state = home.read_state()
-        if state is not None:
+        state, held_by = home.read_state(), home.read_supervisor()
+        if state is not None and held_by is not None and held_by.pid == state.supervisor_pid:
             unready = [part for part in readiness(state) if not part.ready]
             if len(state.children) > 2 and not unready:  # noqa: PLR2004 - projector, worker, gateway
                 return state

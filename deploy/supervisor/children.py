@@ -75,7 +75,8 @@ class Child:
             self._log_file.replace(self._log_file.with_suffix(".log.1"))
         with self._log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
+                # -P: what lies in the directory that `up` was called from is not ours to run.
+                [sys.executable, "-P", "-m", self._module],
                 env={**os.environ, **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

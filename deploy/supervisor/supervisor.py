@@ -168,6 +168,7 @@ class Supervisor:
 
     def _write_state(self, addresses: Addresses) -> RunState:
         state = RunState(
+            supervisor_pid=os.getpid(),
             settings=self._settings.model_dump(mode="json", include=set(SHARED_SETTINGS)),
             database_url=addresses.database_url,
             keyring_url=addresses.keyring_url,

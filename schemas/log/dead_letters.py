@@ -22,7 +22,7 @@ _HEADER_OVERHEAD_BYTES: Final = len('["",""],')
 
 
 def dead_letter_of(
-    record: LogRecord, *, stage: Stage, error: Exception, generation: str, now: datetime
+    record: LogRecord, *, stage: Stage, error: BaseException, generation: str, now: datetime
 ) -> DeadLetter:
     """Return the dead letter of a record; it fits into a record of the log, whatever was read.
 
@@ -55,7 +55,7 @@ def dead_letter_of(
     )
 
 
-def _detail(error: Exception) -> str:
+def _detail(error: BaseException) -> str:
     message = str(error) if isinstance(error, MemledgerError) else type(error).__name__
     # Half a character cannot be written.
     return message[:DETAIL_CHARACTERS_MAX].encode(errors="backslashreplace").decode()

@@ -372,3 +372,19 @@ def test_more_workers_than_partitions_are_refused() -> None:
         up = memledger("up", "--detach", "--workers", "3", environment=environment)
         assert up.status == 2
         assert "2 partitions" in up.errors
+
+
+def test_nothing_that_lies_in_the_current_directory_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = tmp_path / "sprung"
+    for package in ("schemas", "deploy"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text(f"open({str(trap)!r}, 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    with temporary_home() as root:
+        environment = {"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0"}
+        up = memledger("up", "--detach", environment=environment)
+        down = memledger("down", environment=environment)
+    assert (up.status, down.status) == (0, 0), up.errors
+    assert not trap.exists()

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
@@ -33,6 +33,9 @@ from tests.support.waiting import wait_until
 GENERATION = "g1"
 _LOG_SHOWN = 4_000
 _OURS = ("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP")
+
+
+_TREE: Final = Path(__file__).parents[2]
 
 
 class PipelineSite:
@@ -69,6 +72,8 @@ class PipelineSite:
             **{f"MEMLEDGER_{name.upper()}": str(value) for name, value in told.items()},
             JOURNAL_VARIABLE: str(self.journal.path),
             CONTROL_VARIABLE: str(self.journal.control_path),
+            # The processes do not search the current directory; the extractor lies in this tree.
+            "PYTHONPATH": str(_TREE),
         }
         self.postgres = EmbeddedPostgres(self.home.postgres)
         self.broker = EmbeddedBroker(self.home.broker, heap_mb=320)

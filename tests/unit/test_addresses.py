@@ -85,6 +85,7 @@ def test_nothing_that_is_printed_holds_a_secret(
     assert (settings.database_url, settings.embedder_api_key) == (URL, SECRET)
     addresses = Addresses(database_url=URL, keyring_url=URL, kafka_bootstrap="kafka:9092")
     state = RunState(
+        supervisor_pid=1,
         settings={},
         database_url=URL,
         keyring_url=URL,

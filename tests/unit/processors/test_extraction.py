@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -101,17 +102,50 @@ def test_an_extractor_that_fails_once_without_warning_is_asked_again() -> None:
     assert len(propose(extractor, turn()).operations) == 1
 
 
-def test_an_interrupt_is_not_taken_for_a_failure_of_the_extractor() -> None:
-    class Interrupt(BaseException):
-        pass
+@pytest.mark.parametrize("raised", [asyncio.CancelledError(), SystemExit(3), GeneratorExit()])
+def test_what_would_end_a_lane_or_a_worker_counts_as_a_crash_of_the_extractor(
+    raised: BaseException,
+) -> None:
+    async def step(_: ExtractionRequest) -> None:
+        raise raised
 
-    async def interrupt(_: ExtractionRequest) -> None:
-        raise Interrupt
-
-    extractor = NotingExtractor(step=interrupt)
-    with pytest.raises(Interrupt):
+    extractor = NotingExtractor(step=step)
+    with pytest.raises(ExtractorCrashed, match=type(raised).__name__):
         propose(extractor, turn())
-    assert len(extractor.requests) == 1
+    assert len(extractor.requests) == 3
+
+
+def test_an_extractor_that_swallows_cancellation_does_not_outlast_its_deadline() -> None:
+    over = asyncio.Event()
+
+    async def stubborn(_: ExtractionRequest) -> None:
+        while not over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(10 * TIMEOUT_S)
+                over.set()
+
+    async def asked() -> float:
+        began = asyncio.get_running_loop().time()
+        proposing = proposer(NotingExtractor(step=stubborn), attempts_max=1)
+        with pytest.raises(ExtractionFailed, match="no answer within"):
+            await proposing.propose(turn(), (), allowed=lambda: None)
+        took = asyncio.get_running_loop().time() - began
+        await over.wait()
+        return took
+
+    assert run_virtual(asked()) == TIMEOUT_S
+
+
+def test_a_lane_that_is_ended_ends_its_call() -> None:
+    async def ended() -> bool:
+        proposing = proposer(NotingExtractor(step=hang))
+        lane = asyncio.create_task(proposing.propose(turn(), (), allowed=lambda: None))
+        await asyncio.sleep(1)
+        lane.cancel()
+        await asyncio.wait({lane})
+        return lane.cancelled()
+
+    assert run_virtual(ended())
 
 
 @pytest.mark.parametrize("bad", ["NUL \0", "surrogate \ud83d"])
