@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -16,8 +16,9 @@ from projections.canonical_rows import (
     row_of_columns,
     row_of_fold,
 )
-from projections.fold import LoggedOutcome, fold
+from projections.fold import LoggedOutcome, SubjectState
 from projections.read_model import name_subjects
+from schemas import ids
 from schemas.database import load_queries
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.records import Outcome
@@ -55,26 +56,33 @@ def test_however_the_log_is_cut_into_batches_the_rows_are_those_of_the_fold(
     log = [*history]
     for again in data.draw(st.lists(st.sampled_from(history), max_size=3)):
         log.insert(data.draw(st.integers(log.index(again) + 1, len(log))), again)
-    cuts = sorted({0, len(log)} | data.draw(st.sets(st.integers(0, len(log)))))
+    places = st.sets(st.integers(0, len(log)))
+    cuts = sorted({0, len(log)} | data.draw(places))
     runner, projection = running
 
-    table, folded = runner.run(_table_and_fold(projection, log, cuts))
+    table, folded = runner.run(_table_and_fold(projection, log, cuts, data.draw(places)))
 
     assert table == folded
 
 
 async def _table_and_fold(
-    projection: Projection, log: Sequence[Outcome], cuts: Sequence[int]
+    projection: Projection, log: Sequence[Outcome], cuts: Sequence[int], altered: Collection[int]
 ) -> tuple[list[str], list[str]]:
+    """Return the rows of both; the records at some places are altered, so nobody can use them."""
     writer = await projection.writer()
     begin = (await projection.positions())[_TOPIC, _PARTITION]
-    records = [_record(writer, outcome, begin + index) for index, outcome in enumerate(log)]
+    records = [
+        _record(writer, outcome, begin + index, altered=index in altered)
+        for index, outcome in enumerate(log)
+    ]
     for start, end in pairwise(cuts):
         await projection.apply(records[start:end])
-    state = fold(
-        [LoggedOutcome(offset=begin + index, outcome=outcome) for index, outcome in enumerate(log)],
-        subject=writer.subject,
-    )
+    state = SubjectState(subject=writer.subject)
+    for index, outcome in enumerate(log):
+        if index in altered:
+            state.refuse(ids.outcome_id(GENERATION, outcome.turn_id), begin + index)
+        else:
+            state.apply(LoggedOutcome(offset=begin + index, outcome=outcome))
     folded = [
         row_of_fold(row, embedder=EMBEDDER, dimension=DIMENSION) for row in state.memories.values()
     ]
@@ -82,13 +90,14 @@ async def _table_and_fold(
     return sorted(await _rows(projection, writer)), sorted(folded)
 
 
-def _record(writer: LogWriter, outcome: Outcome, offset: int) -> LogRecord:
+def _record(writer: LogWriter, outcome: Outcome, offset: int, *, altered: bool) -> LogRecord:
     sealed = writer.sealed_outcome(outcome)
+    value = sealed.value[:-1] + bytes([sealed.value[-1] ^ altered])
     return LogRecord(
         position=LogPosition(topic=_TOPIC, partition=_PARTITION, offset=offset),
         timestamp_ms=0,
         key=sealed.key,
-        value=sealed.value,
+        value=value,
         headers=sealed.headers,
     )
 
@@ -99,5 +108,5 @@ async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
         await name_subjects(connection, [writer.subject])
         found = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
         rows = [row_of_columns(columns) for _, *columns in await found.fetchall()]
-        found = await connection.execute(_QUERIES["select_closed_turns"], asked, binary=True)
+        found = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         return rows + [closed_turn_row(*columns) for _, *columns in await found.fetchall()]
