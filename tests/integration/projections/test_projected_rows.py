@@ -56,11 +56,11 @@ def test_however_the_log_is_cut_into_batches_the_rows_are_those_of_the_fold(
     log = [*history]
     for again in data.draw(st.lists(st.sampled_from(history), max_size=3)):
         log.insert(data.draw(st.integers(log.index(again) + 1, len(log))), again)
-    places = st.sets(st.integers(0, len(log)))
-    cuts = sorted({0, len(log)} | data.draw(places))
+    cuts = sorted({0, len(log)} | data.draw(st.sets(st.integers(0, len(log)))))
+    altered = {place for place in range(len(log)) if data.draw(st.booleans())}
     runner, projection = running
 
-    table, folded = runner.run(_table_and_fold(projection, log, cuts, data.draw(places)))
+    table, folded = runner.run(_table_and_fold(projection, log, cuts, altered))
 
     assert table == folded
 
