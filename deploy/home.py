@@ -202,4 +202,6 @@ def disk_use_bytes(directory: Path) -> int:
 
 def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return a value as JSON for a terminal or a pipe."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    # A lone surrogate, which an import repeats when it refuses it, has no bytes: it is escaped.
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -29,6 +32,7 @@ from schemas.events import MemoryAdded, MemoryConfirmed, MemoryEvent, MemorySupe
 from schemas.settings import DEFAULT_TENANT, Settings
 
 _READY_TIMEOUT_S: Final = 180.0
+_SIGNALLED: Final = 128
 _REQUEST_TIMEOUT_S: Final = 30.0
 
 
@@ -74,6 +78,7 @@ def demo(*, as_json: bool) -> None:
     Uses the pipeline that runs under MEMLEDGER_HOME, or starts one in a temporary directory and
     removes it afterwards.
     """
+    signal.signal(signal.SIGTERM, _end)
     settings = running_settings()
     announce = Console(stderr=True, highlight=False)
     with _pipeline(settings, announce) as (home, state):
@@ -82,6 +87,11 @@ def demo(*, as_json: bool) -> None:
             print_json(story.as_json())
         else:
             story.print()
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    # An exception, unlike the signal's default, lets what was started be stopped.
+    raise SystemExit(_SIGNALLED + number)
 
 
 @contextmanager
@@ -103,7 +113,9 @@ def _pipeline(settings: Settings, announce: Console) -> Iterator[tuple[Home, Run
             ),
         )
     finally:
-        announce.print("· stopping what was started for the demonstration")
+        # Told first, but stopped whether or not anybody is left to be told.
+        with contextlib.suppress(OSError):
+            announce.print("· stopping what was started for the demonstration")
         stop(running_settings(), home)
         shutil.rmtree(root, ignore_errors=True)
 

@@ -156,14 +156,14 @@ def wait_until_ready(
         ConfigurationError: it gave up since a setting cannot be used.
     """
     log_file = home.logs / "supervisor.log"
-    seen = log_file.stat().st_size if log_file.exists() else 0
+    began = seen = log_file.stat().st_size if log_file.exists() else 0
     deadline = time.monotonic() + timeout_s
     unready: list[RunningPart] = []
     while time.monotonic() < deadline:
         ended = supervisor is not None and supervisor.poll() is not None
         seen = _tell_new_lines(log_file, seen, announce)
         if ended:
-            problem = _last_line(log_file)
+            problem = _last_words(log_file, began)
             error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
             raise error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
         state, held_by = home.read_state(), home.read_supervisor()
@@ -212,10 +212,13 @@ def _tell_new_lines(log_file: os.PathLike[str], seen: int, announce: Console) ->
     return seen + len(fresh)
 
 
-def _last_line(log_file: os.PathLike[str]) -> str:
+def _last_words(log_file: os.PathLike[str], start: int) -> str:
+    """Return why a supervisor gave up, as it wrote it from ``start`` on; a message may be long."""
     try:
-        with open(log_file, encoding="utf-8", errors="replace") as log:  # noqa: PTH123 - as above
-            lines = log.read().splitlines()
+        with open(log_file, "rb") as log:  # noqa: PTH123 - as above
+            log.seek(start)
+            written = log.read().decode(errors="replace").strip()
     except FileNotFoundError:
         return f"it wrote nothing to {log_file}"
-    return lines[-1].partition("cannot run: ")[2] or lines[-1] if lines else "it wrote nothing"
+    _, _, message = written.rpartition("cannot run: ")
+    return " ".join(message.split()) or f"it wrote nothing to {log_file}"

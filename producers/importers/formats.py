@@ -60,6 +60,11 @@ def open_export(path: Path) -> BinaryIO:
     Raises:
         InvalidInput: it cannot be read.
     """
+    # A pipe or a device may never end, and a file is read more than once.
+    if path.is_fifo() or path.is_char_device() or path.is_socket():
+        raise InvalidInput(
+            field="file", problem=f"{path} is no ordinary file", remedy="name the file of an export"
+        )
     try:
         stream = path.open("rb")
         stream.seek(len(codecs.BOM_UTF8) if _has_mark(stream) else 0)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.errors import EmbeddingFailed
+from schemas.errors import EmbeddingFailed, MemledgerError
 from schemas.ports import Embedder, Vectors
 
 NORM_TOLERANCE: Final = 1e-3
@@ -63,7 +63,15 @@ class CheckedEmbedder:
                 f"embedder {self.name}: {_counted(blank, len(texts), 'texts')} are blank: leave "
                 "out texts without a visible character"
             )
-        vectors = await self._embedder.embed(texts)
+        try:
+            vectors = await self._embedder.embed(texts)
+        except MemledgerError:
+            raise
+        except Exception as error:
+            # Whatever a library or a server brings about costs vectors, never the words themselves.
+            raise EmbeddingFailed(
+                f"embedder {self.name} raised {type(error).__name__}, which nobody foresaw"
+            ) from error
         return checked_vectors(
             vectors, texts=len(texts), dimension=self.dimension, embedder=self.name
         )

@@ -63,6 +63,7 @@ class OpenAIEmbedder:
             sleep: waits between attempts, in seconds.
         """
         self._model = model
+        self._timeout_s = timeout_s
         self._dimension = dimension
         self._min_similarity = min_similarity
         self._url = f"{base_url.rstrip('/')}/embeddings"
@@ -121,7 +122,11 @@ class OpenAIEmbedder:
             # Half of it is chance, so that processes that failed together do not return together.
             pause_s = backoff_s * (0.5 + random.random() / 2)  # noqa: S311 - spreads load, no secret
             try:
-                response = await self._client.post(self._url, json=body)
+                # The client's own limit is for each read: a server that drips keeps within it.
+                async with asyncio.timeout(self._timeout_s):
+                    response = await self._client.post(self._url, json=body)
+            except TimeoutError:
+                problem = f"no whole answer within {self._timeout_s:g} s at {self._url}"
             except httpx.HTTPError as error:
                 problem = f"{type(error).__name__} at {self._url}"
             except httpx.InvalidURL as error:

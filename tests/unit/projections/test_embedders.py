@@ -79,6 +79,16 @@ def test_many_unusable_vectors_are_counted_and_only_some_named() -> None:
         asyncio.run(CheckedEmbedder(_Fixed(answer)).embed(["a"] * 9))
 
 
+def test_what_nobody_foresaw_counts_as_no_vectors() -> None:
+    class Broken(_Fixed):
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            del texts
+            raise RecursionError
+
+    with pytest.raises(EmbeddingFailed, match="fixed raised RecursionError"):
+        asyncio.run(CheckedEmbedder(Broken(_vectors(GOOD))).embed(["a"]))
+
+
 def test_an_empty_batch_needs_no_call() -> None:
     inner = _Fixed(_vectors())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,10 @@ def test_a_file_that_is_not_there_and_a_format_that_is_unknown_are_refused(
         importing.run(tmp_path / "none", user="u")
     with pytest.raises(InvalidInput, match="cannot be read: Is a directory"):
         importing.run(tmp_path, user="u")
+    os.mkfifo(tmp_path / "pipe")
+    for endless in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InvalidInput, match="no ordinary file"):
+            importing.run(endless, user="u", format_name="jsonlines")
     with pytest.raises(InvalidInput, match="'csv' is not a known format"):
         importing.run(tmp_path / "none", user="u", format_name="csv")
 
