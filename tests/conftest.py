@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -158,5 +159,8 @@ def _fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
     with psycopg.connect(postgres.superuser_url(name), autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     yield postgres.url(name)
+    # A pool that was closed while it connected leaves a socket to the collector, and a session that
+    # waits for its password keeps DROP DATABASE waiting until Postgres gives it up, after a minute.
+    gc.collect()
     with psycopg.connect(postgres.superuser_url(), autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
