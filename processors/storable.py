@@ -1,4 +1,7 @@
-"""What of an extractor's answer can be kept: the log is UTF-8, and Postgres takes no NUL."""
+"""What of an extractor's answer can be kept.
+
+The log is UTF-8, Postgres takes no NUL, and a proposal and its outcome are one record each.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,39 @@ from schemas.records import InvalidItem, Operation
 
 _TEXTS: Final = ("content", "about", "quote")
 
+OPERATIONS_MAX: Final = 200
+"""The most operations of one answer; deciding compares each with those before it."""
+
+OPERATIONS_BYTES_MAX: Final = 5 * 512 * 1024
+"""The most UTF-8 bytes of all texts of the kept operations: a turn at its limit fits as content and
+as quote, and the record stays below what a topic takes."""
+
 
 def storable(extraction: Extraction) -> Extraction:
-    """Return an answer whose every text can be kept.
+    """Return what can be kept of an answer.
 
-    An operation with a text that cannot be kept becomes an invalid item; the others stay.
+    An operation that cannot be kept becomes an invalid item; the others stay. Those beyond
+    ``OPERATIONS_MAX`` become one item, which tells how many they were.
     """
-    operations, invalid = [], list(map(_writable, extraction.invalid))
-    for position, operation in _placed(extraction.operations, extraction.invalid):
-        problem = _problem(operation)
-        if problem is None:
-            operations.append(operation)
-        else:
+    operations: list[Operation] = []
+    invalid = list(map(_writable, extraction.invalid))
+    room = OPERATIONS_BYTES_MAX
+    placed = _placed(extraction.operations, extraction.invalid)
+    for seen, (position, operation) in enumerate(placed):
+        if len(operations) == OPERATIONS_MAX:
+            left = len(extraction.operations) - seen
+            problem = f"{left} operations are beyond the limit of {OPERATIONS_MAX} in one answer"
             invalid.append(InvalidItem(position=position, problem=problem))
+            break
+        unkept = _problem(operation)
+        size = 0 if unkept else sum(len(getattr(operation, name).encode()) for name in _TEXTS)
+        if unkept is None and size > room:
+            unkept = f"its texts take {size} bytes, {room} are left of {OPERATIONS_BYTES_MAX}"
+        if unkept is None:
+            operations.append(operation)
+            room -= size
+        else:
+            invalid.append(InvalidItem(position=position, problem=unkept))
     if len(operations) == len(extraction.operations) and invalid == list(extraction.invalid):
         return extraction
     invalid.sort(key=lambda item: item.position)

@@ -25,7 +25,8 @@ from schemas.records import Closing
 def audit(*, log_only: bool, as_json: bool) -> None:
     """Account for every turn from the logs alone.
 
-    Turns in = stored + nothing found + rejected + dead-lettered + erased + in flight. Exits with 1
+    Turns in = stored + nothing found + rejected + dead-lettered + erased + in flight, and those
+    without an outcome that the read model holds for closed are unaccounted for. Exits with 1
     where anything is unaccounted for, or the read model is not what the log folds to.
     """
     report = asyncio.run(_audit(log_only=log_only))

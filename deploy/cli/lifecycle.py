@@ -47,7 +47,7 @@ _UNUSABLE_MARK: Final = "unusable: "
 def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
     """Run the whole pipeline on this machine.
 
-    Stores are embedded under MEMLEDGER_HOME unless DATABASE_URL and KAFKA_BOOTSTRAP are set. A
+    A store that DATABASE_URL or KAFKA_BOOTSTRAP does not name is embedded under MEMLEDGER_HOME. A
     pipeline that runs already is found again.
     """
     settings = Settings.from_environment()
@@ -60,7 +60,10 @@ def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
                 f"a pipeline runs under {home.root} already: see `memledger status`, stop it with "
                 "`memledger down`"
             )
-        announce.print(f"a pipeline runs under {home.root} already")
+        announce.print(
+            f"a pipeline runs under {home.root} already, as it was started: settings and options "
+            "of this call apply after `memledger down`"
+        )
     elif not detach:
         Supervisor(
             settings,

@@ -9,10 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from processors.extraction import ExtractorCrashed, Proposer
+from processors.storable import OPERATIONS_BYTES_MAX, OPERATIONS_MAX
 from schemas.errors import ExtractionFailed, ExtractionRejected
 from schemas.injection import BLOCK_END, BLOCK_START
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import InvalidItem, Proposal, Turn
+from schemas.records import InvalidItem, Operation, Proposal, Turn
 from schemas.registry import decode, encode
 from tests.support.extractors import NotingExtractor, Step, episode
 from tests.support.log_writer import memory
@@ -169,6 +170,38 @@ def test_a_text_that_cannot_be_kept_costs_its_own_item_only(field: str, bad: str
     assert second.position == 2
     assert second.problem.startswith(f"{field} holds a ")
     assert decode(Proposal, "proposal", 1, encode(proposal)) == proposal
+
+
+class Fixed(NotingExtractor):
+    """Answers with the operations that it is given."""
+
+    operations: tuple[Operation, ...] = ()
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        await super().extract(request)
+        return Extraction(operations=self.operations)
+
+
+def test_an_operation_too_large_for_a_record_costs_itself_only() -> None:
+    extractor = Fixed()
+    extractor.operations = (episode("a"), episode("x" * OPERATIONS_BYTES_MAX), episode("b"))
+
+    proposal = propose(extractor, turn())
+
+    assert proposal.operations == (episode("a"), episode("b"))
+    assert [item.position for item in proposal.invalid] == [1]
+
+
+def test_operations_beyond_the_limit_are_told_as_one_item() -> None:
+    extractor = Fixed()
+    extractor.operations = tuple(episode(str(number)) for number in range(OPERATIONS_MAX + 50))
+
+    proposal = propose(extractor, turn())
+
+    assert proposal.operations == extractor.operations[:OPERATIONS_MAX]
+    (told,) = proposal.invalid
+    assert told.position == OPERATIONS_MAX
+    assert told.problem.startswith("50 operations are beyond the limit")
 
 
 def test_each_call_has_a_deadline() -> None:
