@@ -12,6 +12,7 @@ from processors.partition_state import PartitionState
 from processors.takeover import Takeover
 from schemas.errors import SealBroken
 from schemas.log.sealed import LogRecord
+from schemas.tasks import end_tasks
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class Assignments:
         for task in takeovers:
             task.cancel()
         await self._lanes.close(grace_s=grace_s)
-        await asyncio.gather(*takeovers, return_exceptions=True)
+        await end_tasks(takeovers)
 
     @property
     def heads(self) -> Mapping[int, int]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from schemas.log.sealed import LogRecord
+from schemas.tasks import end_tasks
 
 logger = logging.getLogger(__name__)
 
@@ -175,9 +176,7 @@ class Lanes(Generic[Context]):
         tasks = [task for window in windows.values() for task in window.tasks.values()]
         if tasks and grace_s > 0:
             await asyncio.wait(tasks, timeout=grace_s)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
         for partition, window in windows.items():
             self._heads[partition] = window.head
 

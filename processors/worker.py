@@ -26,6 +26,7 @@ from processors.turn_work import Parts, TurnWork
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.ports import Embedder, Extractor, Ledger
 from schemas.settings import Settings
+from schemas.tasks import end_tasks
 from schemas.topics import TURNS
 
 _GRACE_S: Final = 2.0
@@ -163,9 +164,7 @@ class Worker:
         finally:
             failure = started.exception() if started.done() else None
             await self._leave()
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+            await end_tasks(waits)
         reason = app.crash_reason or failure
         if reason is not None:
             raise reason

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
+from schemas.tasks import end_tasks
+
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
@@ -55,9 +57,7 @@ class Coalescer(Generic[Request, Answer]):
 
     async def close(self) -> None:
         """Give up; whoever still waits is cancelled."""
-        for query in self._queries:
-            query.cancel()
-        await asyncio.gather(*self._queries, return_exceptions=True)
+        await end_tasks(self._queries)
         for _, future in self._pending:
             future.cancel()
 

@@ -23,6 +23,7 @@ from schemas.memory import Memory
 from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing
 from schemas.slots import Slot
+from schemas.tasks import end_tasks
 from schemas.topics import TURNS, memories_topic
 
 _LOG: Final = logging.getLogger(__name__)
@@ -115,9 +116,7 @@ class PostgresLedger:
     async def close(self) -> None:
         """Stop listening; whoever still waits is left to its own cancellation."""
         tasks = [task for task in (self._listening, self._rereading) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
         await self._contexts.close()
         await self._related.close()
 

@@ -21,6 +21,7 @@ from schemas.database import load_queries
 from schemas.memory import Memory
 from schemas.partitioning import partition_for
 from schemas.ports import Vectors
+from schemas.tasks import end_tasks
 from schemas.topics import TURNS
 from tests.support.log_writer import NOON, memory
 
@@ -169,5 +170,4 @@ def subject_in(partition: int, *, apart_from: Sequence[UUID] = ()) -> UUID:
 
 async def settled(task: asyncio.Task[Any]) -> None:
     """Cancel a task and wait for its end."""
-    task.cancel()
-    await asyncio.wait([task])
+    await end_tasks([task])
