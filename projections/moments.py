@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from schemas.errors import InvalidInput
+from schemas.text import read_iso_8601
 
 
 def read_moment(field: str, value: str) -> datetime:
@@ -18,14 +19,12 @@ def read_moment(field: str, value: str) -> datetime:
         InvalidInput: it is not such a time, names no zone, or lies beyond the calendar in UTC.
     """
     try:
-        # RFC 3339 allows the letters in lower case, datetime only in upper case.
-        moment = datetime.fromisoformat(value.upper())
-    except ValueError:
+        moment = read_iso_8601(field, value)
+    except InvalidInput as error:
         raise InvalidInput(
             field=field,
-            problem="is not an ISO 8601 time",
-            remedy="send date, time and zone, such as 2026-03-01T09:30:00Z; in an address a + is "
-            "spelled %2B",
+            problem=error.problem,
+            remedy=f"{error.remedy}; in an address a + is spelled %2B",
         ) from None
     if moment.utcoffset() is None:
         raise InvalidInput(
