@@ -27,6 +27,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "memories": ("reading", "memories"),
         "audit": ("auditing", "audit"),
         "keys": ("keys", "keys"),
+        "bench": ("benching", "bench"),
     }
 )
 """By verb, its module in this package and its name there; imported when it is used."""

@@ -1,0 +1,142 @@
+"""The whole pipeline with an extractor and an embedder that cost nothing: rate, CPU, freshness."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Final
+
+from rich.console import Console
+
+from deploy.bench.driver import Driver
+from deploy.bench.figures import Figure, at_least, at_most, percentiles_ms, rounded
+from deploy.bench.options import BenchSize
+from deploy.bench.turns import LIST_TURNS, in_lists, turns
+from deploy.bench.usage import MemoryWatch, PipelineProcesses
+from deploy.home import Home, RunState
+from deploy.throwaway import throwaway_pipeline
+from schemas.tasks import end_tasks
+
+RATE_BOUND: Final = at_least(600)
+CPU_BOUND: Final = at_most(3)
+FRESH_BOUND: Final = at_most(250)
+
+_POSTERS: Final = 4
+_WARM_UP_TURNS: Final = 500
+_LISTS_A_SECOND: Final = 5
+_PROBE_PAUSE_S: Final = 0.1
+
+
+def measure_pipeline(size: BenchSize, announce: Console) -> list[Figure]:
+    """Post turns as fast as they are taken, then at half that rate with some of them timed."""
+    with throwaway_pipeline(
+        announce,
+        prefix="memledger-bench-",
+        purpose="the bench",
+        environment={"MEMLEDGER_EXTRACTOR": "verbatim", "MEMLEDGER_EMBEDDER": "hash"},
+        keep_stores=False,
+    ) as (home, state):
+        return asyncio.run(_measure(size, home, state, announce))
+
+
+async def _measure(size: BenchSize, home: Home, state: RunState, announce: Console) -> list[Figure]:
+    driver = await Driver.open(home, state)
+    processes = PipelineProcesses.of(home, state)
+    try:
+        await post_all(driver, turns(_WARM_UP_TURNS, size.users))
+        announce.print(f"· {size.turns:,} turns of {size.users:,} users through the pipeline")
+        throughput = await _throughput(driver, processes, size)
+        announce.print(f"· {size.probes} turns timed at half that rate")
+        fresh = await _freshness(driver, size, rate=throughput[0].value / 2)
+        return [*throughput, fresh]
+    finally:
+        await driver.close()
+
+
+async def post_all(driver: Driver, wanted: list[dict[str, Any]]) -> None:
+    """Post turns in lists, a few requests at once, and return once all are closed."""
+    lists = in_lists(wanted, LIST_TURNS)
+
+    async def post() -> None:
+        for one in lists:
+            await driver.post(one)
+
+    await asyncio.gather(*(post() for _ in range(_POSTERS)))
+    await driver.wait_closed()
+
+
+async def _throughput(
+    driver: Driver, processes: PipelineProcesses, size: BenchSize
+) -> list[Figure]:
+    wanted = turns(size.turns, size.users)
+    watch = MemoryWatch(processes)
+    before, began = processes.cpu_s(), time.perf_counter()
+    async with watch:
+        await post_all(driver, wanted)
+    seconds = time.perf_counter() - began
+    used = {name: cpu - before[name] for name, cpu in processes.cpu_s().items()}
+    details = {"turns": size.turns, "users": size.users, "seconds": rounded(seconds)}
+    return [
+        Figure(
+            name="pipeline.rate",
+            value=size.turns / seconds,
+            unit="turns/s",
+            bound=RATE_BOUND,
+            details=details,
+        ),
+        Figure(
+            name="pipeline.cpu",
+            value=sum(used.values()) / size.turns * 1000,
+            unit="CPU-s per 1,000 turns",
+            bound=CPU_BOUND,
+            details={
+                "by_process": {
+                    name: rounded(cpu / size.turns * 1000) for name, cpu in sorted(used.items())
+                }
+            },
+        ),
+        Figure(
+            name="pipeline.memory",
+            value=watch.total_mib,
+            unit="MiB",
+            details={"mib_by_process_over_time": watch.by_process()},
+        ),
+    ]
+
+
+async def _freshness(driver: Driver, size: BenchSize, *, rate: float) -> Figure:
+    """Time turns from their acceptance to the answer of a recall that holds them.
+
+    The time of the recall itself is in it, and so is its polling.
+    """
+    load = asyncio.create_task(_load(driver, size, rate=rate))
+    seconds: list[float] = []
+    try:
+        for probe in turns(size.probes, size.users):
+            [position] = await driver.post([probe])
+            accepted = time.perf_counter()
+            await driver.recall(probe["user_id"], probe["user_text"], at_least=position)
+            seconds.append(time.perf_counter() - accepted)
+            await asyncio.sleep(_PROBE_PAUSE_S)
+    finally:
+        await end_tasks([load])
+    await driver.wait_closed()
+    found = percentiles_ms(seconds)
+    return Figure(
+        name="pipeline.accepted_to_recallable_p99",
+        value=found["p99"],
+        unit="ms",
+        bound=FRESH_BOUND,
+        details={**found, "turns_per_s": rounded(rate), "probes": size.probes},
+    )
+
+
+async def _load(driver: Driver, size: BenchSize, *, rate: float) -> None:
+    """Post turns at a rate, in lists, until it is cancelled."""
+    pause_s = 1 / _LISTS_A_SECOND
+    loop = asyncio.get_running_loop()
+    due = loop.time()
+    while True:
+        await driver.post(turns(max(1, round(rate * pause_s)), size.users))
+        due += pause_s
+        await asyncio.sleep(max(0.0, due - loop.time()))

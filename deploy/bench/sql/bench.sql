@@ -1,0 +1,17 @@
+-- What a bench asks the read model.
+
+-- name: select_progress
+-- Return how many turns are open, and up to which offset each partition of a topic was read.
+SELECT
+    (SELECT count(*) FROM open_turns) AS open_turns,
+    coalesce(
+        (SELECT jsonb_object_agg(partition, next_offset) FROM positions WHERE topic = %(topic)s), '{}'
+    ) AS positions;
+
+-- name: vacuum_memories
+-- Let the planner know the table, and index scans skip it.
+VACUUM ANALYZE memories;
+
+-- name: select_relation_bytes
+-- Return what the memories take on disk: the table, and its indexes.
+SELECT pg_table_size('memories') AS table_bytes, pg_indexes_size('memories') AS index_bytes;
