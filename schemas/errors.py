@@ -5,6 +5,7 @@ The hierarchy::
     MemledgerError
     ├── InvalidInput              what a caller sent is refused; names field and remedy
     │   └── InputTooLarge         ... because it is above a documented limit
+    ├── GatewayBusy               more requests are held than there is room for: try again later
     ├── ConfigurationError        the process cannot start as configured
     │   └── MigrationError        a database's schema is not the one this version was made for
     ├── UnknownTenant             no such tenant
@@ -22,7 +23,8 @@ The hierarchy::
     ├── ExtractionFailed          the extractor gave no usable answer
     │   └── ExtractionRejected    ... and asking again would not help
     └── EmbeddingFailed           the embedder gave no usable vectors
-        └── EmbedderMismatch      the read model was built with another model or dimension
+        ├── EmbedderMismatch      the read model was built with another model or dimension
+        └── EmbedderUnavailable   the embedder cannot be asked: no text is at fault
 """
 
 from __future__ import annotations
@@ -54,6 +56,10 @@ class InputTooLarge(InvalidInput):
     """A field or a request is above a documented limit."""
 
     code = "too_large"
+
+
+class GatewayBusy(MemledgerError):
+    """The bodies of the requests that are in work fill the room there is: try again later."""
 
 
 class ConfigurationError(MemledgerError):
@@ -126,6 +132,20 @@ class ExtractionRejected(ExtractionFailed):
 class EmbeddingFailed(MemledgerError):
     """The embedder gave no usable vectors."""
 
+    code = "embedding_failed"
+
 
 class EmbedderMismatch(EmbeddingFailed):
-    """The read model was built with an embedder of another name or dimension."""
+    """The read model was built with an embedder of another name, dimension or model."""
+
+
+class EmbedderUnavailable(EmbeddingFailed):
+    """The embedder cannot be asked, or not in time: no text is at fault.
+
+    Attributes:
+        retry_after_s: how long it asks to be left alone, in seconds, if it does.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s

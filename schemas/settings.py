@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -42,6 +42,7 @@ class Settings(BaseSettings):
         database_url: libpq URL (or key=value string) of the read model's database; ``None`` means
             the embedded one.
         kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
+        broker: which broker is embedded: ``kafka``, or ``trial``, whose log does not last.
         keyring_url: the same of the keyring's own database; ``None`` means the database
             ``memledger_keyring`` on the read model's server.
         key_directory: where the epoch keys lie, outside Postgres; ``None`` means ``home/keys``.
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
         extractor: ``rules``, ``verbatim``, or ``package.module:factory`` of one of your own.
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
         embedder_model, embedder_dimension, embedder_base_url, embedder_api_key: for ``openai``.
+        embedder_timeout_s: deadline of one call of ``openai``, retries included.
         in_flight_max: most turns a worker has in the extractor at once.
         window_max: most turns of one partition that a worker holds; it is not read further beyond.
         extract_attempts_max: how often an extraction is tried before the turn is dead-lettered.
@@ -73,6 +75,7 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=default_home)
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL", repr=False)
     kafka_bootstrap: str | None = Field(default=None, validation_alias="KAFKA_BOOTSTRAP")
+    broker: Literal["kafka", "trial"] = "kafka"
     keyring_url: str | None = Field(default=None, repr=False)
     key_directory: Path | None = None
     partitions: int = Field(default=8, ge=1, le=1024)
@@ -84,6 +87,7 @@ class Settings(BaseSettings):
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
     embedder_base_url: str | None = None
     embedder_api_key: str | None = Field(default=None, repr=False)
+    embedder_timeout_s: float = Field(default=10.0, ge=0.1, le=600)
     in_flight_max: int = Field(default=300, ge=1)
     window_max: int = Field(default=1000, ge=1)
     extract_attempts_max: int = Field(default=3, ge=1, le=10)

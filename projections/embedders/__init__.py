@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from projections.embedders.breaker import BreakingEmbedder
 from projections.embedders.checks import CheckedEmbedder, checked_vectors
 from projections.embedders.hashing import HashEmbedder
 from projections.embedders.minilm import MiniLmEmbedder
@@ -13,6 +14,7 @@ from schemas.ports import Embedder
 from schemas.settings import Settings
 
 __all__ = [
+    "BreakingEmbedder",
     "CheckedEmbedder",
     "HashEmbedder",
     "MiniLmEmbedder",
@@ -44,7 +46,7 @@ def _embedder(settings: Settings) -> Embedder:
         case "hash":
             return HashEmbedder(dimension=settings.embedder_dimension)
         case "openai":
-            return _openai(settings)
+            return BreakingEmbedder(_openai(settings))
         case other:
             raise ConfigurationError(
                 f"MEMLEDGER_EMBEDDER is {other!r}: set it to minilm, openai or hash"
@@ -71,4 +73,5 @@ def _openai(settings: Settings) -> OpenAIEmbedder:
         base_url=settings.embedder_base_url or DEFAULT_BASE_URL,
         api_key=settings.embedder_api_key,
         ask_dimension=shortens,
+        deadline_s=settings.embedder_timeout_s,
     )

@@ -7,12 +7,14 @@ vector is near to nothing and far from nothing, a short batch pairs texts with o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from projections.embedders.breaker import BreakingEmbedder
+from schemas.embedding import FAULT_TEXTS, EmbeddingFault, PartlyEmbedded, row_faults
 from schemas.errors import EmbeddingFailed, MemledgerError
 from schemas.ports import Embedder, Vectors
 
@@ -49,10 +51,22 @@ class CheckedEmbedder:
         """The cosine at and above which two of the model's vectors count as related."""
         return self._embedder.min_similarity
 
+    @property
+    def answered_as(self) -> str | None:
+        """What the model called itself in the last answer; ``None`` where it does not say."""
+        return getattr(self._embedder, "answered_as", None)
+
+    def without_breaker(self) -> CheckedEmbedder:
+        """Return the same embedder, asked also while others leave it alone since it failed."""
+        inner = self._embedder
+        return CheckedEmbedder(inner.inner if isinstance(inner, BreakingEmbedder) else inner)
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 for each text, shape ``(texts, dimension)``.
 
         Raises:
+            PartlyEmbedded: some vectors cannot be used; it carries the others.
+            EmbedderUnavailable: the embedder cannot be asked.
             EmbeddingFailed: a text is blank, or the embedder gave no usable vectors.
         """
         if not texts:
@@ -63,8 +77,11 @@ class CheckedEmbedder:
                 f"embedder {self.name}: {_counted(blank, len(texts), 'texts')} are blank: leave "
                 "out texts without a visible character"
             )
+        faults: Mapping[int, EmbeddingFault] = {}
         try:
             vectors = await self._embedder.embed(texts)
+        except PartlyEmbedded as partly:
+            vectors, faults = partly.vectors, partly.faults
         except MemledgerError:
             raise
         except Exception as error:
@@ -73,7 +90,7 @@ class CheckedEmbedder:
                 f"embedder {self.name} raised {type(error).__name__}, which nobody foresaw"
             ) from error
         return checked_vectors(
-            vectors, texts=len(texts), dimension=self.dimension, embedder=self.name
+            vectors, texts=len(texts), dimension=self.dimension, embedder=self.name, faults=faults
         )
 
     async def warm_up(self) -> None:
@@ -93,7 +110,14 @@ class CheckedEmbedder:
             await close()
 
 
-def checked_vectors(vectors: Vectors, *, texts: int, dimension: int, embedder: str) -> Vectors:
+def checked_vectors(
+    vectors: Vectors,
+    *,
+    texts: int,
+    dimension: int,
+    embedder: str,
+    faults: Mapping[int, EmbeddingFault] = MappingProxyType({}),
+) -> Vectors:
     """Return ``vectors`` as float32 if they are what an embedder must give.
 
     Args:
@@ -101,38 +125,44 @@ def checked_vectors(vectors: Vectors, *, texts: int, dimension: int, embedder: s
         texts: how many texts it was given.
         dimension: the number of components it announced.
         embedder: its name, for the message.
+        faults: the rows that it found to be of no use itself.
 
     Raises:
-        EmbeddingFailed: another shape, or rows that are not finite, of length 0, or not of length
-            1; the message tells which fault and how many rows have it.
+        PartlyEmbedded: rows that are not finite, of length 0, or not of length 1, or that came with
+            a fault; the message tells which fault and how many rows have it.
+        EmbeddingFailed: another shape.
     """
     if vectors.shape != (texts, dimension):
         raise EmbeddingFailed(
             f"embedder {embedder}: gave shape {vectors.shape} for {texts} texts of dimension "
             f"{dimension}: check that the model is the one that is configured"
         )
-    finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(vectors), axis=1)
-    _require(finite, embedder, "not finite (NaN or infinite)")
-    lengths = np.linalg.norm(vectors, axis=1)
-    _require(lengths > 0, embedder, "of length 0")
-    _require(np.abs(lengths - 1) <= NORM_TOLERANCE, embedder, "not normalised to length 1")
-    return vectors.astype(np.float32, copy=False)
+    vectors = vectors.astype(np.float32, copy=False)
+    found = {**row_faults(vectors, tolerance=NORM_TOLERANCE), **faults}
+    if found:
+        message = "; ".join(_told(found, texts))
+        raise PartlyEmbedded(f"embedder {embedder}: {message}", vectors=vectors, faults=found)
+    return vectors
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
     """Return the rows divided by their lengths; an unusable row stays so, for the check to find."""
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        rows: Vectors = np.divide(vectors, lengths, out=vectors.copy(), where=lengths > 0)
+        # In double precision, in which no square of a single component is too large.
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+        rows: Vectors = np.divide(
+            vectors, lengths, out=vectors.copy(), where=lengths > 0, casting="same_kind"
+        )
     return rows
 
 
-def _require(usable: NDArray[np.bool_], name: str, fault: str) -> None:
-    positions = [int(position) for position in np.flatnonzero(~usable)]
-    if positions:
-        raise EmbeddingFailed(
-            f"embedder {name}: {_counted(positions, len(usable), 'vectors')} are {fault}"
-        )
+def _told(faults: Mapping[int, EmbeddingFault], texts: int) -> Iterator[str]:
+    for fault in dict.fromkeys(faults.values()):
+        positions = sorted(position for position, one in faults.items() if one is fault)
+        told = FAULT_TEXTS.get(fault, fault.value)
+        yield f"{_counted(positions, texts, 'vectors')} are {told}"
+        if fault is EmbeddingFault.WRONG_DIMENSION:
+            yield "set MEMLEDGER_EMBEDDER_DIMENSION to what the model gives"
 
 
 def _counted(positions: Sequence[int], total: int, what: str) -> str:

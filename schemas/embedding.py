@@ -1,0 +1,198 @@
+"""Vectors for each text of a batch by itself: a text that has none costs its neighbours nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from schemas.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingFailed
+from schemas.ports import Embedder, Vectors
+
+
+class EmbeddingFault(StrEnum):
+    """Why a text has no vector."""
+
+    UNAVAILABLE = "unavailable"
+    """The embedder could not be asked, or not in time."""
+    MISMATCH = "mismatch"
+    """The embedder is not the one that the read model was built with."""
+    REFUSED = "refused"
+    """The embedder refused the text, or its answer could not be used."""
+    MISSING = "missing"
+    """The answer holds no list of numbers for the text."""
+    WRONG_DIMENSION = "wrong_dimension"
+    NOT_FINITE = "not_finite"
+    """NaN or infinite."""
+    ZERO = "zero"
+    """Of length 0: it has no direction."""
+    NOT_NORMALISED = "not_normalised"
+    NOT_TRIED = "not_tried"
+    """The calls that one batch may cost were spent on its other texts."""
+
+
+FAULT_TEXTS: Final[Mapping[EmbeddingFault, str]] = {
+    EmbeddingFault.MISSING: "not lists of numbers",
+    EmbeddingFault.WRONG_DIMENSION: "of another dimension",
+    EmbeddingFault.NOT_FINITE: "not finite (NaN or infinite)",
+    EmbeddingFault.ZERO: "of length 0",
+    EmbeddingFault.NOT_NORMALISED: "not normalised to length 1",
+}
+"""How messages call vectors with a fault."""
+
+
+class PartlyEmbedded(EmbeddingFailed):
+    """Some texts of a batch have usable vectors and some have none.
+
+    Attributes:
+        vectors: shape ``(texts, dimension)``; the rows of texts with a fault mean nothing.
+        faults: by the position of a text, why it has no vector; never empty.
+    """
+
+    def __init__(
+        self, message: str, *, vectors: Vectors, faults: Mapping[int, EmbeddingFault]
+    ) -> None:
+        super().__init__(message)
+        self.vectors = vectors
+        self.faults = faults
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EachEmbedded:
+    """What became of each text of a batch.
+
+    Attributes:
+        vectors: by position, the text's vector of shape ``(dimension,)``, or ``None``.
+        faults: by position, why it has none; positions with a vector are not there.
+        problems: the messages of what failed, each once.
+    """
+
+    vectors: tuple[Vectors | None, ...]
+    faults: Mapping[int, EmbeddingFault]
+    problems: tuple[str, ...]
+
+
+async def embed_each(
+    embedder: Embedder,
+    texts: Sequence[str],
+    *,
+    calls_max: int,
+    alive: Callable[[], Awaitable[bool]] | None = None,
+) -> EachEmbedded:
+    """Embed texts so that each usable vector is kept, whatever became of the other texts.
+
+    A batch that fails as a whole is halved until what is at fault stands alone. Whoever cannot be
+    asked at all is not asked again for the halves, unless ``alive`` says that it answers: then a
+    text brings it down.
+
+    Args:
+        embedder: gives vectors; its own checks tell which of them are usable.
+        texts: the texts, none of them blank.
+        calls_max: the most calls of the embedder, at least 1.
+        alive: tells whether the embedder answers for a text that is known to be good.
+    """
+    batch = _Batch(embedder=embedder, texts=texts, calls_left=calls_max, alive=alive)
+    await batch.run()
+    return EachEmbedded(
+        vectors=tuple(batch.vectors), faults=batch.faults, problems=tuple(batch.problems)
+    )
+
+
+class _Batch:
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        texts: Sequence[str],
+        calls_left: int,
+        alive: Callable[[], Awaitable[bool]] | None,
+    ) -> None:
+        self._embedder = embedder
+        self._texts = texts
+        self._calls_left = calls_left
+        self._alive = alive
+        self._over: EmbeddingFault | None = None
+        self.vectors: list[Vectors | None] = [None] * len(texts)
+        self.faults: dict[int, EmbeddingFault] = {}
+        self.problems: dict[str, None] = {}
+
+    async def run(self) -> None:
+        stretches = [range(len(self._texts))] if self._texts else []
+        while stretches:
+            stretch = stretches.pop()
+            over = self._why_over()
+            fault = await self._embed(stretch) if over is None else over
+            if fault is None:
+                continue
+            if len(stretch) > 1 and self._why_over() is None:
+                stretches += reversed(list(_halves(stretch)))
+            else:
+                self.faults |= dict.fromkeys(stretch, fault)
+
+    def _why_over(self) -> EmbeddingFault | None:
+        if self._over is None and self._calls_left == 0:
+            return EmbeddingFault.NOT_TRIED
+        return self._over
+
+    async def _embed(self, stretch: range) -> EmbeddingFault | None:
+        """Embed a stretch; return the fault of a stretch that failed as a whole."""
+        self._calls_left -= 1
+        try:
+            rows = await self._embedder.embed([self._texts[position] for position in stretch])
+        except PartlyEmbedded as partly:
+            self._note(partly)
+            for place, position in enumerate(stretch):
+                if place in partly.faults:
+                    self.faults[position] = partly.faults[place]
+                else:
+                    self.vectors[position] = partly.vectors[place]
+        except EmbedderMismatch as error:
+            self._note(error)
+            self._over = EmbeddingFault.MISMATCH
+            return self._over
+        except EmbedderUnavailable as error:
+            self._note(error)
+            if self._alive is None or not await self._alive():
+                self._over = EmbeddingFault.UNAVAILABLE
+            return EmbeddingFault.UNAVAILABLE
+        except EmbeddingFailed as error:
+            self._note(error)
+            return EmbeddingFault.REFUSED
+        else:
+            for position, row in zip(stretch, rows, strict=True):
+                self.vectors[position] = row
+        return None
+
+    def _note(self, error: EmbeddingFailed) -> None:
+        self.problems[str(error)] = None
+
+
+def _halves(stretch: range) -> Iterator[range]:
+    middle = len(stretch) // 2
+    yield stretch[:middle]
+    yield stretch[middle:]
+
+
+def row_faults(vectors: Vectors, *, tolerance: float) -> dict[int, EmbeddingFault]:
+    """Return the rows that cannot be used, with what is wrong with each.
+
+    Args:
+        vectors: shape ``(texts, dimension)``.
+        tolerance: how far a length may be from 1.
+    """
+    faults: dict[int, EmbeddingFault] = {}
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1)
+        usable = np.abs(lengths - 1) <= tolerance  # of NaN, too, this is false
+    for position in np.flatnonzero(~usable):
+        if not np.isfinite(vectors[position]).all():
+            fault = EmbeddingFault.NOT_FINITE
+        elif lengths[position] == 0:
+            fault = EmbeddingFault.ZERO
+        else:
+            fault = EmbeddingFault.NOT_NORMALISED
+        faults[int(position)] = fault
+    return faults
