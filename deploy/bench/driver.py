@@ -77,14 +77,15 @@ class Driver:
         return positions
 
     async def recall(self, user_id: str, query: str, *, at_least: str) -> dict[str, Any]:
-        """Recall once the turn at a position is closed.
+        """Recall once the turn at a position is closed, however long that takes.
 
         Raises:
             MemledgerError: it was not answered.
         """
-        answer = await self._client.post(
-            "/v1/recall", json={"user_id": user_id, "query": query, "at_least": at_least}
-        )
+        question = {"user_id": user_id, "query": query, "at_least": at_least}
+        answer = await self._client.post("/v1/recall", json=question)
+        while answer.status_code == httpx.codes.GATEWAY_TIMEOUT:
+            answer = await self._client.post("/v1/recall", json=question)
         if answer.is_error:
             raise MemledgerError(f"POST /v1/recall: {answer.status_code} {answer.text[:200]}")
         body: dict[str, Any] = answer.json()
