@@ -35,7 +35,7 @@ DEAD_LETTERS: Final = Counter(
     "memledger_dead_letters_total", "Records given up, by stage and error", ["stage", "error"]
 )
 EMBEDDINGS_MISSING: Final = Counter(
-    "memledger_embeddings_missing_total", "Memories stored without a vector, not found by meaning"
+    "memledger_embeddings_missing_total", "Memories appended without a vector, which is made later"
 )
 RETRIES: Final = Counter(
     "memledger_worker_retries_total", "Steps tried again since a part was unavailable", ["error"]

@@ -90,7 +90,6 @@ class Parts:
         owner: the name of this worker instance.
         generation: the generation that is written.
         partitions: how many partitions the topics have.
-        embed_attempts_max: how often a vector is asked for.
         clock: the time, aware.
     """
 
@@ -104,7 +103,6 @@ class Parts:
     owner: str
     generation: str
     partitions: int
-    embed_attempts_max: int
     clock: Callable[[], datetime]
 
 
@@ -289,7 +287,7 @@ class TurnWork:
             embeddings={},
             now=parts.clock(),
         )
-        return await with_embeddings(outcome, parts.embedder, attempts_max=parts.embed_attempts_max)
+        return await with_embeddings(outcome, parts.embedder)
 
     async def _append_outcome(
         self, outcome: Outcome, keys: SubjectKeys, address: int, state: PartitionState

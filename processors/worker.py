@@ -103,7 +103,6 @@ class Worker:
                 owner=self.owner,
                 generation=generation,
                 partitions=settings.partitions,
-                embed_attempts_max=settings.extract_attempts_max,
                 clock=clock,
             )
         )

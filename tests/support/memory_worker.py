@@ -127,7 +127,6 @@ class MemoryWorker:
                 owner=owner,
                 generation=GENERATION,
                 partitions=site.partitions,
-                embed_attempts_max=2,
                 clock=lambda: NOON,
             )
         )

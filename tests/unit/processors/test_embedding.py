@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from processors.embedding import with_embeddings
+from processors.embedding import CALLS_MAX, with_embeddings
 from schemas.events import (
     MemoryAdded,
     MemoryBackfilled,
@@ -69,7 +69,7 @@ def test_every_memory_gets_its_own_vector_in_one_call() -> None:
             after=None, memory=memory(uuid4(), TURN, content="the longest text", embedding=None)
         ),
     )
-    after = run_virtual(with_embeddings(before, embedder, attempts_max=3))
+    after = run_virtual(with_embeddings(before, embedder))
     assert embedder.texts == [["short", "longer text", "the longest text"]]
     for vector, length in zip(halves(after), (5, 11, 16), strict=True):
         assert vector is not None
@@ -82,20 +82,28 @@ def test_every_memory_gets_its_own_vector_in_one_call() -> None:
 def test_nothing_is_asked_where_no_memory_is_brought_forth() -> None:
     embedder = CountingEmbedder()
     before = outcome(confirmed())
-    assert run_virtual(with_embeddings(before, embedder, attempts_max=3)) is before
+    assert run_virtual(with_embeddings(before, embedder)) is before
     assert embedder.texts == []
-
-
-def test_a_failing_embedder_is_asked_again() -> None:
-    embedder = CountingEmbedder(failures=2)
-    after = run_virtual(with_embeddings(outcome(added("fact")), embedder, attempts_max=3))
-    assert len(embedder.texts) == 3
-    assert halves(after) != [None]
 
 
 def test_a_memory_is_kept_without_a_vector_when_there_is_none_to_be_had() -> None:
     embedder = CountingEmbedder(failures=9)
     before = outcome(added("fact"))
-    after = run_virtual(with_embeddings(before, embedder, attempts_max=3))
-    assert len(embedder.texts) == 3
+    after = run_virtual(with_embeddings(before, embedder))
+    assert len(embedder.texts) == 1
     assert after == before
+
+
+def test_a_text_that_is_refused_costs_the_others_nothing() -> None:
+    contents = [f"fact {number}" for number in range(5)]
+    embedder = CountingEmbedder(refused={"fact 2"})
+    after = run_virtual(with_embeddings(outcome(*map(added, contents)), embedder))
+    assert [vector is None for vector in halves(after)] == [False, False, True, False, False]
+    assert len(embedder.texts) <= CALLS_MAX
+
+
+def test_an_embedder_that_cannot_be_asked_is_asked_once_for_a_turn() -> None:
+    embedder = CountingEmbedder(unavailable=True)
+    before = outcome(*(added(f"fact {number}") for number in range(5)))
+    assert run_virtual(with_embeddings(before, embedder)) == before
+    assert len(embedder.texts) == 1
