@@ -62,8 +62,11 @@ class TurnLog(Protocol):
 class KnownTurns(Protocol):
     """Tells which turns are in the ledger already."""
 
-    async def known_turns(self, subject: UUID, turn_ids: Collection[UUID]) -> set[UUID]:
-        """Return those of ``turn_ids`` that the subject's ledger holds.
+    async def known_turns(self, turns: Mapping[UUID, Collection[UUID]]) -> set[tuple[UUID, UUID]]:
+        """Return subject and turn of those that the ledger holds.
+
+        Args:
+            turns: by subject, the turns that are asked for.
 
         Raises:
             ReadModelUnavailable: it cannot be asked.

@@ -2,80 +2,72 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from enum import StrEnum
+from datetime import datetime
 from typing import Final
 
 from producers.importers.chatgpt_tree import JsonObject
+from producers.importers.left_out import LeftOut
+from producers.importers.moments import moment_of
+from producers.importers.turn_builder import Message, Role
 
 _TEXT_TYPES: Final = ("text", "multimodal_text")
-_TO_EVERYONE: Final = "all"
+_PROFILE_TYPES: Final = ("user_editable_context", "model_editable_context")
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
+_OTHER_ROLES: Final = {"system": LeftOut.SYSTEM, "tool": LeftOut.TOOL}
+_TO_EVERYONE: Final = (None, "all")
 
 
-class LeftOut(StrEnum):
-    """Why something of a conversation is not imported."""
+def message_of(message: JsonObject, node_id: str, place: str, *, now: datetime) -> Message:
+    """Return what a message says.
 
-    HIDDEN = "hidden message"
-    SYSTEM = "system message"
-    TOOL = "tool message"
-    TO_TOOL = "assistant message to a tool"
-    UNKNOWN_ROLE = "message of an unknown role"
-    OTHER_BRANCH = "message on another branch"
-    NOT_TEXT = "part that is not text"
-    NO_TEXT = "message without text"
-    NO_QUESTION = "assistant message without a user message in front"
-    NO_TIME = "message without any time"
-
-
-class Role(StrEnum):
-    """Whose words are imported."""
-
-    USER = "user"
-    ASSISTANT = "assistant"
-
-
-def role_of(message: JsonObject) -> str | None:
-    """Return the role of a message's author, or ``None`` where it has none."""
-    role = _object(message.get("author")).get("role")
-    return role if isinstance(role, str) else None
+    Args:
+        message: the message of a node.
+        node_id: the node's id, which serves where the message has none.
+        place: where the conversation stands.
+        now: the current time, aware.
+    """
+    told = _object(message.get("author")).get("role")
+    role = told if isinstance(told, str) else ""
+    reason = _why_left_out(message, role)
+    message_id = message.get("id")
+    name = message_id if isinstance(message_id, str) and message_id else node_id
+    said, parts_left_out = ("", 0) if reason is not None else _text_of(message)
+    return Message(
+        role=_ROLES.get(role),
+        text=said,
+        moment=moment_of(message.get("create_time"), now=now),
+        name=name,
+        place=f"{place}, message {name}",
+        reason=reason,
+        parts_left_out=parts_left_out,
+    )
 
 
-def why_left_out(message: JsonObject) -> LeftOut | None:
+def _why_left_out(message: JsonObject, role: str) -> LeftOut | None:
     """Return why a message is left out whatever it says, or ``None``."""
-    role = role_of(message)
-    if role == "system":
-        return LeftOut.SYSTEM
-    if role == "tool":
-        return LeftOut.TOOL
-    if role not in (Role.USER, Role.ASSISTANT):
-        return LeftOut.UNKNOWN_ROLE
+    if role not in _ROLES:
+        return _OTHER_ROLES.get(role, LeftOut.UNKNOWN_ROLE)
     metadata = _object(message.get("metadata"))
+    kind = _object(message.get("content")).get("content_type")
+    # What the user wrote once in the settings stands, copied, in front of every conversation.
+    if kind in _PROFILE_TYPES or metadata.get("is_user_system_message"):
+        return LeftOut.PROFILE
     if metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0:
         return LeftOut.HIDDEN
-    if role == Role.ASSISTANT and message.get("recipient", _TO_EVERYONE) not in (
-        _TO_EVERYONE,
-        None,
-    ):
+    if role == "assistant" and message.get("recipient") not in _TO_EVERYONE:
         return LeftOut.TO_TOOL
     return None
 
 
-def text_of(message: JsonObject, left_out: Counter[str]) -> str:
-    """Return the text of a message, without its other parts, which are counted in ``left_out``."""
+def _text_of(message: JsonObject) -> tuple[str, int]:
+    """Return the text of a message, and how many of its parts are none."""
     content = _object(message.get("content"))
     parts = content.get("parts")
     if content.get("content_type") not in _TEXT_TYPES or not isinstance(parts, list):
-        if content:
-            left_out[LeftOut.NOT_TEXT] += 1
-        return ""
-    texts: list[str] = []
-    for part in parts:
-        said = _spoken(part) if isinstance(part, dict) else part
-        if isinstance(said, str):
-            texts.append(said)
-        else:
-            left_out[LeftOut.NOT_TEXT] += 1
-    return "\n".join(said for said in texts if said)
+        return "", 1 if content else 0
+    said = [_spoken(part) if isinstance(part, dict) else part for part in parts]
+    texts = [text for text in said if isinstance(text, str)]
+    return "\n".join(text for text in texts if text), len(said) - len(texts)
 
 
 def _spoken(part: JsonObject) -> object:

@@ -36,12 +36,16 @@ class Branch:
 
     Attributes:
         nodes: from the root to the end.
-        elsewhere: how many messages lie on other branches.
+        messages: how many messages the conversation has.
+        elsewhere: how many of them lie on other branches.
+        not_messages: how many entries hold something else where a message should be.
         end_was_missing: whether the export did not tell the end, so that the newest leaf counts.
     """
 
     nodes: tuple[Node, ...]
+    messages: int
     elsewhere: int
+    not_messages: int
     end_was_missing: bool
 
 
@@ -61,6 +65,8 @@ def current_branch(conversation: JsonObject) -> Branch:
     messages = sum(1 for name in mapping if _message(mapping, name) is not None)
     return Branch(
         nodes=nodes,
+        messages=messages,
+        not_messages=sum(1 for node in mapping.values() if not _may_hold_a_message(node)),
         elsewhere=messages - sum(1 for node in nodes if node.message is not None),
         end_was_missing=end is None,
     )
@@ -105,3 +111,8 @@ def _message(mapping: JsonObject, name: str) -> JsonObject | None:
     node = mapping[name]
     message = node.get("message") if isinstance(node, dict) else None
     return message if isinstance(message, dict) else None
+
+
+def _may_hold_a_message(node: object) -> bool:
+    """Return whether a node is one, with a message or expressly without."""
+    return isinstance(node, dict) and isinstance(node.get("message"), dict | None)

@@ -1,4 +1,4 @@
-"""Cutting a large JSON array into its elements without reading the whole of it.
+"""Cutting large JSON into its elements without reading the whole of it.
 
 Each element is handed out as the bytes it was written in, to be decoded alone. So one element that
 is not valid JSON, holds half a character or is nested without end costs itself and not the rest,
@@ -46,12 +46,13 @@ class _Scanner:
     Attributes:
         text: what is held of the file.
         at: the index in ``text`` behind the last stop.
+        bytes_max: the largest element that is held.
         oversized: whether something was dropped since ``keep_from`` was last called.
     """
 
     def __init__(self, stream: BinaryIO, bytes_max: int) -> None:
         self._stream = stream
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self._in_string = False
         self.text = bytearray()
         self.at = 0
@@ -98,7 +99,7 @@ class _Scanner:
         chunk = self._stream.read(_CHUNK_BYTES)
         if not chunk:
             return False
-        if len(self.text) > self._bytes_max:
+        if len(self.text) > self.bytes_max:
             # All that was passed is dropped; half an escape in front is not passed yet.
             del self.text[: self.at]
             self.at = 0
@@ -112,7 +113,8 @@ def split_array(
 ) -> Iterator[Element]:
     """Yield the elements of the array that a JSON file is, or wraps.
 
-    A file that is one object without such an array counts as the only element.
+    A file that is one object without such an array counts as the only element, and of objects one
+    behind the other each is an element.
 
     Args:
         stream: the file, behind its byte order mark.
@@ -120,20 +122,31 @@ def split_array(
         bytes_max: the largest element that is held in memory.
     """
     scanner = _Scanner(stream, bytes_max)
+    number = 1
     depth = 0
     while (stop := scanner.next_stop()) is not None:
         if stop in _OPENING:
             depth += 1
-            if stop == ord("[") and (depth == 1 or (depth == 2 and _wrapped(scanner, wrappers))):  # noqa: PLR2004 - inside the top-level object
+            if number == 1 and stop == ord("[") and _is_the_array(scanner, depth, wrappers):
                 yield from _elements(scanner, alone=depth == 1)
                 return
         elif stop in _CLOSING:
             depth -= 1
             if depth <= 0:
-                yield _element(scanner, number=1, end=scanner.at)
-                yield from _trailing(scanner, number=2)
-                return
-    yield Element(number=1, problem="the file ends in the middle" if depth else "is not JSON")
+                yield _element(scanner, number=number, end=scanner.at)
+                number += 1
+                depth = 0
+                scanner.keep_from(scanner.at)
+                if not _goes_on(scanner):
+                    return
+    problem = "the file ends in the middle" if depth else "is not JSON"
+    yield Element(number=number, problem=problem)
+
+
+def _is_the_array(scanner: _Scanner, depth: int, wrappers: Collection[str]) -> bool:
+    """Return whether the bracket that was just passed opens the array of the elements."""
+    inside_top_level_object = 2
+    return depth == 1 or (depth == inside_top_level_object and _wrapped(scanner, wrappers))
 
 
 def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
@@ -168,19 +181,24 @@ def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
 
 def _element(scanner: _Scanner, *, number: int, end: int) -> Element:
     if scanner.oversized:
-        return Element(number=number, problem="is too large to be read")
+        return Element(number=number, problem=f"is longer than {scanner.bytes_max:,} bytes")
     return Element(number=number, raw=bytes(scanner.text[:end]).strip())
 
 
 def _trailing(scanner: _Scanner, *, number: int) -> Iterator[Element]:
     """Tell where the file goes on behind what it should hold."""
     scanner.keep_from(scanner.at)
-    more = True
-    while more and not scanner.text.strip():
-        scanner.keep_from(len(scanner.text))
-        more = scanner.read_on()
-    if more:
+    if _goes_on(scanner):
         yield Element(number=number, problem="stands behind the end of the list and is left out")
+
+
+def _goes_on(scanner: _Scanner) -> bool:
+    """Return whether anything but white space follows; what is held begins where it may."""
+    while not scanner.text.strip():
+        scanner.keep_from(len(scanner.text))
+        if not scanner.read_on():
+            return False
+    return True
 
 
 def _wrapped(scanner: _Scanner, wrappers: Collection[str]) -> bool:

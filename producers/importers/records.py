@@ -15,6 +15,7 @@ class ImportedTurn:
     Attributes:
         client_turn_id: follows from the export alone and never from the file or the turn's place
             in it, so that the same turn in a later export is the same turn.
+        place: where in the file it stands, for people, such as ``line 17``.
         user_text: what the user said.
         assistant_text: what the assistant answered up to the user's next message, or ``None``.
         occurred_at: when the user said it, in UTC; ``None`` counts as the time of the import.
@@ -22,6 +23,7 @@ class ImportedTurn:
     """
 
     client_turn_id: str
+    place: str
     user_text: str
     assistant_text: str | None
     occurred_at: datetime | None
@@ -36,7 +38,11 @@ class Conversation:
         conversation_id: the export's own id.
         title: what it is called, if it is.
         turns: its turns, in order.
-        user_id: whose it is, where the export tells; ``None`` for the user the import is for.
+        place: where in the file it stands, for people.
+        user_id: whose it is, where the export names users; ``None`` for the user the import is
+            for. It wins over that user.
+        account: the vendor's account that it belongs to, where the export tells. The user the
+            import is for may stand for one account, never for several.
         left_out: how many messages or parts were left out, by reason.
         notes: how often something was read in a way worth telling, by what it was.
     """
@@ -44,7 +50,9 @@ class Conversation:
     conversation_id: str
     title: str | None
     turns: tuple[ImportedTurn, ...]
+    place: str
     user_id: str | None = None
+    account: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -64,12 +72,33 @@ class Unreadable:
     conversation_id: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassedOver:
+    """A part of an export that holds no conversation, such as a picture beside the chats.
+
+    Attributes:
+        place: where, such as ``file user.json``.
+        reason: why it is not read.
+    """
+
+    place: str
+    reason: str
+
+
+Part = Conversation | Unreadable | PassedOver
+
+
 class Importer(Protocol):
     """Reads one format of export."""
 
     @property
     def name(self) -> str:
         """What ``--format`` calls it."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it is, for people, in a few words."""
         ...
 
     @property
@@ -80,17 +109,18 @@ class Importer(Protocol):
     def recognises(self, head: bytes) -> bool:
         """Whether a file that begins with ``head`` is of this format.
 
-        A byte order mark is cut off already.
+        It is UTF-8; a byte order mark is cut off already.
         """
         ...
 
-    def conversations(
-        self, stream: BinaryIO, *, now: datetime
-    ) -> Iterator[Conversation | Unreadable]:
+    def parts(self, stream: BinaryIO, *, now: datetime) -> Iterator[Part]:
         """Yield what the file holds, in its order and in bounded memory.
 
         Args:
-            stream: the file, behind its byte order mark if it has one.
+            stream: the file in UTF-8, behind its byte order mark; it is read once, forwards.
             now: the current time, aware; what lies in the future is refused.
+
+        Raises:
+            InvalidInput: the file as a whole cannot be of this format.
         """
         ...

@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Protocol
-from uuid import UUID
+from typing import Final
 
-from producers.append import Appended, AppendResult, TurnIdentity
-from producers.importers.formats import AUTO, importer_for, open_export
-from producers.importers.records import Conversation, ImportedTurn, Importer, Unreadable
-from producers.importers.report import (
-    ConversationReport,
-    ImportProgress,
-    ImportReport,
-    RefusedTurn,
-    ReportBuilder,
-)
-from producers.ports import KnownTurns
-from producers.turns_input import TURNS_MAX, TurnInput, clean_turn
+from producers.importers.destinations import Destination
+from producers.importers.formats import AUTO, choose, named
+from producers.importers.reading import Draft, Owner, drafts_of
+from producers.importers.recent import Recent
+from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
+from producers.importers.sources import Export
+from producers.importers.stable_ids import digest_of
+from producers.turns_input import TURNS_MAX
 from schemas import text
 from schemas.clock import utc_now
-from schemas.errors import InvalidInput, LogBusy, LogUnavailable
-from schemas.records import Origin
+from schemas.errors import (
+    InvalidInput,
+    KeyringUnavailable,
+    LogBusy,
+    LogUnavailable,
+    ReadModelUnavailable,
+)
 
 BATCH_CHARACTERS_MAX: Final = 8 * 1024 * 1024
 """The most text of one batch, so that long turns fill neither memory nor the producer's queue."""
@@ -34,29 +34,34 @@ BUSY_RETRIES_MAX: Final = 8
 """How often a batch waits for a busy log, half a second first and twice as long each time: two
 minutes in all, after which the broker is not busy but stuck."""
 
+SEEN_MAX: Final = 100_000
+"""Of how many turns it is remembered that they came in this file: 20 MB. One that comes again after
+so many others is appended again under its id where the ledger does not show it yet, which changes
+nothing."""
+
 _BUSY_WAIT_S: Final = 0.5
-
-
-class ImportAppender(Protocol):
-    """What an import needs of :class:`~producers.append.TurnAppender`."""
-
-    async def append(
-        self, tenant: str, inputs: Sequence[TurnInput], origin: Origin
-    ) -> list[AppendResult]:
-        """Append turns and return one result for each, in the same order."""
-        ...
-
-    async def identify(self, tenant: str, inputs: Sequence[TurnInput]) -> list[TurnIdentity]:
-        """Return what the log would know each turn by."""
-        ...
+_SAME_ID: Final = InvalidInput(
+    field="turn_id",
+    problem="is also that of a turn in front of it in this file, which says something else",
+    remedy="give every turn an id of its own",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Draft:
-    """A turn that may be appended, and the report that counts it."""
+class _Import:
+    """One run.
 
-    turn: TurnInput
-    report: ConversationReport
+    Attributes:
+        destination: where the turns go.
+        tenant: whose users these are.
+        builder: counts what becomes of them.
+        seen: what each turn of this file said, by user and turn id.
+    """
+
+    destination: Destination
+    tenant: str
+    builder: ReportBuilder
+    seen: Recent[bytes]
 
 
 def _ignored(_progress: ImportProgress) -> None:
@@ -64,8 +69,7 @@ def _ignored(_progress: ImportProgress) -> None:
 
 
 async def import_file(
-    appender: ImportAppender,
-    known: KnownTurns,
+    destination: Destination,
     *,
     tenant: str,
     user: str | None,
@@ -81,8 +85,7 @@ async def import_file(
     as new: it is appended again under the same id, which changes nothing.
 
     Args:
-        appender: appends turns.
-        known: tells which turns the ledger holds.
+        destination: where the turns go.
         tenant: whose users these are.
         user: whose conversations these are where the file does not tell.
         path: the export.
@@ -100,72 +103,34 @@ async def import_file(
         KeyringUnavailable, ReadModelUnavailable: they cannot be asked; likewise.
         UnknownTenant: no such tenant.
     """
-    owner = None if user is None else text.clean_user_id(user)
-    importer = await asyncio.to_thread(importer_for, path, format_name)
-    if owner is None and not importer.names_users:
-        raise InvalidInput(
-            field="user",
-            problem=f"a {importer.name} export does not say whose it is",
-            remedy="name the user with --user",
+    owner = Owner(None if user is None else text.clean_user_id(user))
+    asked = named(format_name)
+    with Export(path) as export:
+        choice = await asyncio.to_thread(choose, export, asked)
+        if owner.user_id is None and not choice.importer.names_users:
+            raise InvalidInput(
+                field="user",
+                problem=f"the format {choice.importer.name} does not say whose a file is",
+                remedy="name the user with --user",
+            )
+        builder = ReportBuilder(choice.importer.name)
+        run = _Import(
+            destination=destination, tenant=tenant, builder=builder, seen=Recent(SEEN_MAX)
         )
-    builder = ReportBuilder(importer.name)
-    batches = _batches(_drafts(importer, path, owner, builder, now=clock()))
-    seen: set[tuple[UUID, UUID]] = set()
-    # Read in a thread, one batch at a time, so that the appender's loop is never kept waiting.
-    while batch := await asyncio.to_thread(next, batches, None):
-        new = await _unknown(appender, known, tenant, batch, seen, builder=builder)
-        await _append(appender, tenant, new, builder)
+        batches = _batches(drafts_of(export, choice, owner, builder, now=clock()))
+        # Read in a thread, one batch at a time, so that the appender's loop is never kept waiting.
+        while batch := await asyncio.to_thread(next, batches, None):
+            try:
+                await _append(run, await _new_among(run, batch))
+            except (KeyringUnavailable, ReadModelUnavailable, LogUnavailable) as error:
+                raise type(error)(f"{error}; {_standing(builder)}") from error
+            progress(builder.progress())
         progress(builder.progress())
-    progress(builder.progress())
     return builder.report()
 
 
-def _drafts(
-    importer: Importer, path: Path, owner: str | None, builder: ReportBuilder, *, now: datetime
-) -> Iterator[_Draft]:
-    """Yield the turns of a file that may be appended; note the others."""
-    with open_export(path) as stream:
-        for part in importer.conversations(stream, now=now):
-            builder.note_read(stream.tell())
-            if isinstance(part, Unreadable):
-                builder.note_unreadable(part)
-            else:
-                yield from _drafts_of(part, owner, builder)
-
-
-def _drafts_of(part: Conversation, owner: str | None, builder: ReportBuilder) -> Iterator[_Draft]:
-    user_id = part.user_id if part.user_id is not None else owner
-    report = builder.conversation(user_id, part)
-    for turn in part.turns:
-        try:
-            cleaned = _checked(part, turn, user_id)
-        except InvalidInput as error:
-            refused = RefusedTurn(turn_id=turn.client_turn_id, reason=str(error))
-            builder.note_refused(report, refused)
-        else:
-            yield _Draft(turn=cleaned, report=report)
-
-
-def _checked(part: Conversation, turn: ImportedTurn, user_id: str | None) -> TurnInput:
-    if user_id is None:
-        raise InvalidInput(
-            field="user_id",
-            problem="is missing",
-            remedy="put it on the line, or name the user with --user",
-        )
-    return clean_turn(
-        user_id=user_id,
-        conversation_id=part.conversation_id,
-        user_text=turn.user_text,
-        assistant_text=turn.assistant_text,
-        turn_id=turn.client_turn_id,
-        occurred_at=turn.occurred_at,
-        utc_offset_minutes=turn.utc_offset_minutes,
-    )
-
-
-def _batches(drafts: Iterator[_Draft]) -> Iterator[list[_Draft]]:
-    batch: list[_Draft] = []
+def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
+    batch: list[Draft] = []
     characters = 0
     for draft in drafts:
         batch.append(draft)
@@ -177,40 +142,35 @@ def _batches(drafts: Iterator[_Draft]) -> Iterator[list[_Draft]]:
         yield batch
 
 
-async def _unknown(
-    appender: ImportAppender,
-    known: KnownTurns,
-    tenant: str,
-    batch: Sequence[_Draft],
-    seen: set[tuple[UUID, UUID]],
-    *,
-    builder: ReportBuilder,
-) -> list[_Draft]:
-    """Return the turns that neither the ledger nor this import has; count the others."""
-    identities = await appender.identify(tenant, [draft.turn for draft in batch])
-    turns_of: dict[UUID, list[UUID]] = {}
-    for identity in identities:
-        turns_of.setdefault(identity.subject, []).append(identity.turn_id)
-    held = {
-        subject: await known.known_turns(subject, turn_ids)
-        for subject, turn_ids in turns_of.items()
-    }
-    new: list[_Draft] = []
-    for draft, identity in zip(batch, identities, strict=True):
-        key = (identity.subject, identity.turn_id)
-        if key in seen:
-            draft.report.repeated += 1
-        elif identity.turn_id in held[identity.subject]:
-            builder.note_already_there(draft.report)
+async def _new_among(run: _Import, batch: Sequence[Draft]) -> list[Draft]:
+    """Return the turns that neither the ledger nor this file had before; count the others."""
+    held = await run.destination.held(run.tenant, [draft.turn for draft in batch])
+    new: list[Draft] = []
+    for draft, is_held in zip(batch, held, strict=True):
+        key, said = _key_of(draft), _said_by(draft)
+        before = run.seen.get(key)
+        if before is None:
+            run.seen.set(key, said)
+        if before is not None and before != said:
+            run.builder.note_refused(draft.tally, draft.read, str(_SAME_ID))
+        elif before is not None:
+            run.builder.note_repeated(draft.tally)
+        elif is_held:
+            run.builder.note_already_there(draft.tally)
         else:
             new.append(draft)
-        seen.add(key)
     return new
 
 
-async def _append(
-    appender: ImportAppender, tenant: str, drafts: Sequence[_Draft], builder: ReportBuilder
-) -> None:
+def _key_of(draft: Draft) -> bytes:
+    return digest_of(draft.turn.user_id, draft.turn.turn_id or "")
+
+
+def _said_by(draft: Draft) -> bytes:
+    return digest_of(draft.turn.user_text, draft.turn.assistant_text or "")
+
+
+async def _append(run: _Import, drafts: Sequence[Draft]) -> None:
     """Append the turns, waiting while the log is busy.
 
     Raises:
@@ -222,35 +182,36 @@ async def _append(
             return
         if attempt:
             await asyncio.sleep(_BUSY_WAIT_S * 2 ** (attempt - 1))
-        results = await appender.append(tenant, [draft.turn for draft in waiting], Origin.IMPORT)
-        waiting = _settle(waiting, results, builder)
+        errors = await run.destination.append(run.tenant, [draft.turn for draft in waiting])
+        waiting = _settle(run.builder, waiting, errors)
     if waiting:
-        raise _stopped(LogBusy("the log is busy"), builder)
+        raise LogBusy("the log is busy")
 
 
 def _settle(
-    drafts: Sequence[_Draft], results: Sequence[AppendResult], builder: ReportBuilder
-) -> list[_Draft]:
+    builder: ReportBuilder,
+    drafts: Sequence[Draft],
+    errors: Sequence[InvalidInput | LogUnavailable | None],
+) -> list[Draft]:
     """Count what is settled; return the turns for which the log was too busy."""
-    busy: list[_Draft] = []
+    busy: list[Draft] = []
     failed: LogUnavailable | None = None
-    for draft, result in zip(drafts, results, strict=True):
-        if isinstance(result, Appended):
-            builder.note_accepted(draft.report)
-        elif isinstance(result.error, LogBusy):
+    for draft, error in zip(drafts, errors, strict=True):
+        if error is None:
+            builder.note_accepted(draft.tally)
+        elif isinstance(error, LogBusy):
             busy.append(draft)
-        elif isinstance(result.error, LogUnavailable):
-            failed = result.error
+        elif isinstance(error, LogUnavailable):
+            failed = error
         else:
-            refused = RefusedTurn(turn_id=draft.turn.turn_id or "", reason=str(result.error))
-            builder.note_refused(draft.report, refused)
+            builder.note_refused(draft.tally, draft.read, str(error))
     if failed is not None:
-        raise _stopped(failed, builder)
+        raise failed
     return busy
 
 
-def _stopped(error: LogUnavailable, builder: ReportBuilder) -> LogUnavailable:
-    return LogUnavailable(
-        f"{error}; the import stopped after {builder.progress().accepted} turns, which stand: "
+def _standing(builder: ReportBuilder) -> str:
+    return (
+        f"the import stopped after {builder.progress().accepted} turns, which stand: "
         "run it again, nothing is added twice"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -137,12 +137,12 @@ class InMemoryAppender:
             for turn in inputs
         ]
 
-    async def known_turns(self, subject: UUID, turn_ids: Collection[UUID]) -> set[UUID]:
-        return {
-            turn_id(turn.user_id.encode(), turn.turn_id)
+    async def known_turns(self, turns: Mapping[UUID, Collection[UUID]]) -> set[tuple[UUID, UUID]]:
+        held = {
+            (_subject(tenant, turn.user_id), turn_id(turn.user_id.encode(), turn.turn_id))
             for tenant, turn, _ in self.appended
-            if _subject(tenant, turn.user_id) == subject
-        } & set(turn_ids)
+        }
+        return {pair for pair in held if pair[0] in turns and pair[1] in turns[pair[0]]}
 
     def _append(self, tenant: str, turn: TurnInput, origin: Origin) -> AppendResult:
         error = self.refuse(turn)

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any
 
 from producers.importers.chatgpt import ChatGptImporter
-from producers.importers.records import Conversation, Unreadable
+from producers.importers.records import Conversation, Part
 from tests.unit.producers.fakes import NOW
 
 TIME = 1_700_000_000.0
@@ -56,10 +56,10 @@ def conversation(*messages: dict[str, Any] | None, **fields: Any) -> dict[str, A
     }
 
 
-def parts_of(export: object) -> list[Conversation | Unreadable]:
+def parts_of(export: object) -> list[Part]:
     """What the importer makes of an export, given as bytes or as what is to be JSON."""
     raw = export if isinstance(export, bytes) else json.dumps(export).encode()
-    return list(ChatGptImporter().conversations(BytesIO(raw), now=NOW))
+    return list(ChatGptImporter().parts(BytesIO(raw), now=NOW))
 
 
 def only(export: object) -> Conversation:

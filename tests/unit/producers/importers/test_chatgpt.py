@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.importers.chatgpt import (
-    NOTE_END_MISSING,
-    NOTE_TIME_BEFORE,
-    NOTE_TIME_CONVERSATION,
-)
-from producers.importers.chatgpt_messages import LeftOut
+from producers.importers.left_out import LeftOut, Note
 from producers.importers.records import Conversation, Unreadable
 from tests.unit.producers.importers.exports import (
     TIME,
@@ -99,7 +94,7 @@ def test_the_branch_is_that_of_the_current_message() -> None:
 def test_without_a_current_message_the_newest_branch_counts(fields: dict[str, Any]) -> None:
     read = only([branched(**fields)])
     assert said_in(read) == [("new", "new answer")]
-    assert read.notes == {NOTE_END_MISSING: 1}
+    assert read.notes == {Note.END_MISSING: 1}
 
 
 @pytest.mark.parametrize(
@@ -190,14 +185,14 @@ def test_content_of_other_types_is_counted(content: dict[str, Any]) -> None:
 def test_a_time_that_is_not_told_is_taken_from_the_message_before() -> None:
     read = only([conversation(ASKED, ANSWERED, message("user", "later", create_time=None))])
     assert read.turns[1].occurred_at == moment(TIME)
-    assert read.notes == {NOTE_TIME_BEFORE: 1}
+    assert read.notes == {Note.TIME_BEFORE: 1}
 
 
 @pytest.mark.parametrize("unusable", [None, 0, -5, "yesterday", True, 1e300, float("nan"), [1]])
 def test_a_first_time_that_cannot_be_used_is_taken_from_the_conversation(unusable: object) -> None:
     read = only([conversation(message("user", "question", create_time=unusable))])
     assert read.turns[0].occurred_at == moment(TIME - 100)
-    assert read.notes == {NOTE_TIME_CONVERSATION: 1}
+    assert read.notes == {Note.TIME_CONVERSATION: 1}
 
 
 def test_without_any_time_a_message_is_left_out_rather_than_dated_today() -> None:

@@ -47,6 +47,12 @@ def test_a_wrapped_array_is_found_behind_other_members(values: list[object]) -> 
     assert [json.loads(element.raw) for element in split(raw, OneByteAtATime)] == values
 
 
+def test_objects_one_behind_the_other_are_elements() -> None:
+    raw = b'{"a": [1]}\n {"b": {"conversations": [1]}}{"conversations": [2]}'
+    found = [json.loads(element.raw) for element in split(raw, OneByteAtATime)]
+    assert found == [{"a": [1]}, {"b": {"conversations": [1]}}, {"conversations": [2]}]
+
+
 def test_an_object_without_the_array_is_the_only_element() -> None:
     raw = b' {"a": {"conversations": [1]}} '
     assert split(raw) == [Element(number=1, raw=raw.strip())]
@@ -61,7 +67,8 @@ def test_an_object_without_the_array_is_the_only_element() -> None:
         (b'["a"', "the file ends in the middle of it"),
         (b'{"a": 1', "the file ends in the middle"),
         (b'["a"] ["b"]', "stands behind the end of the list and is left out"),
-        (b'{"a": 1}\n{"b": 2}', "stands behind the end of the list and is left out"),
+        (b'{"a": 1}\n{"b": ', "the file ends in the middle"),
+        (b'{"a": 1}\n!', "is not JSON"),
     ],
 )
 def test_what_is_missing_or_too_much_is_told(raw: bytes, problem: str) -> None:
@@ -75,6 +82,6 @@ def test_an_element_above_the_limit_is_told_and_the_next_one_read(
     raw = json.dumps(["a" * 1000, "b"]).encode()
     found = list(split_array(BytesIO(raw), wrappers=(), bytes_max=100))
     assert found == [
-        Element(number=1, problem="is too large to be read"),
+        Element(number=1, problem="is longer than 100 bytes"),
         Element(number=2, raw=b'"b"'),
     ]

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from producers.importers import run
-from producers.importers.chatgpt_messages import LeftOut
+from producers.importers.destinations import Ledger
 from producers.importers.formats import detect
+from producers.importers.left_out import LeftOut
 from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
 from producers.importers.run import import_file
 from producers.turns_input import TURNS_MAX, TurnInput
@@ -44,8 +45,7 @@ class Import:
     def run(self, path: Path, **options: Any) -> ImportReport:
         return asyncio.run(
             import_file(
-                self.appender,
-                self.appender,
+                Ledger(self.appender, self.appender),
                 tenant="acme",
                 path=path,
                 progress=self.progress.append,
@@ -72,7 +72,7 @@ def test_turns_are_appended_in_the_order_of_the_file(importing: Import) -> None:
     report = importing.chatgpt(questions("1", "2", name="a"), questions("3", name="b"))
     assert importing.said == ["1", "2", "3"]
     assert {origin for _, _, origin in importing.appender.appended} == {Origin.IMPORT}
-    assert [(part.conversation_id, part.accepted) for part in report.conversations] == [
+    assert [(part.conversation_id, part.accepted) for part in report.conversations.first] == [
         ("a", 2),
         ("b", 1),
     ]
@@ -89,25 +89,25 @@ def test_turns_are_appended_in_the_order_of_the_file(importing: Import) -> None:
 def test_the_same_file_twice_adds_nothing(importing: Import) -> None:
     importing.chatgpt(questions("1", "2"))
     report = importing.run(importing.path, user="u")
-    assert (report.accepted, report.already_there) == (0, 2)
+    assert (report.totals.accepted, report.totals.already_there) == (0, 2)
     assert importing.said == ["1", "2"]
 
 
 def test_a_longer_export_adds_what_is_new(importing: Import) -> None:
     importing.chatgpt(questions("1", "2"))
     report = importing.chatgpt(questions("1", "2", "3"), questions("4", name="d"))
-    assert (report.accepted, report.already_there) == (2, 2)
+    assert (report.totals.accepted, report.totals.already_there) == (2, 2)
     assert importing.said == ["1", "2", "3", "4"]
 
 
 def test_another_users_import_of_the_same_file_is_theirs(importing: Import) -> None:
     importing.chatgpt(questions("1"))
-    assert importing.chatgpt(questions("1"), user="v").accepted == 1
+    assert importing.chatgpt(questions("1"), user="v").totals.accepted == 1
 
 
 def test_a_conversation_twice_in_a_file_is_counted_and_appended_once(importing: Import) -> None:
     report = importing.chatgpt(questions("1"), questions("1", "2"))
-    assert (report.accepted, report.repeated) == (2, 1)
+    assert (report.totals.accepted, report.totals.repeated) == (2, 1)
     assert importing.said == ["1", "2"]
 
 
@@ -129,10 +129,11 @@ def test_batches_of_long_turns_are_cut_by_their_size(
 def test_a_turn_against_the_policy_costs_itself_alone(importing: Import) -> None:
     report = importing.chatgpt(questions("1", "ab\ud800", "2"), {"id": "broken"})
     assert importing.said == ["1", "2"]
-    (refused,) = report.conversations[0].refused
+    (refused,) = report.refused.first
+    assert refused.place == "conversation 1, message m1"
     assert refused.turn_id == "chatgpt:c1:m1"
     assert "lone surrogate" in refused.reason
-    assert [part.place for part in report.unreadable] == ["conversation 2"]
+    assert [part.place for part in report.unreadable.first] == ["conversation 2"]
     assert importing.progress[-1].unreadable == 1
 
 
@@ -155,14 +156,18 @@ def test_progress_adds_up_to_the_report_without_going_through_it(
     assert asked == 1
     last = importing.progress[-1]
     assert (last.accepted, last.already_there, last.refused) == (2 * TURNS_MAX, 1, 1)
-    assert (told.accepted, told.already_there, told.refused) == (2 * TURNS_MAX, 1, 1)
+    assert (told.totals.accepted, told.totals.already_there, told.totals.refused) == (
+        2 * TURNS_MAX,
+        1,
+        1,
+    )
 
 
 def test_what_is_left_out_is_told_by_reason(importing: Import) -> None:
     report = importing.chatgpt(
         conversation(message("system", "rules"), message("user", "1"), message("tool", "x"))
     )
-    assert report.left_out == {LeftOut.SYSTEM: 1, LeftOut.TOOL: 1}
+    assert report.totals.left_out == {LeftOut.SYSTEM: 1, LeftOut.TOOL: 1}
 
 
 def test_lines_may_name_their_user(importing: Import) -> None:
@@ -173,7 +178,7 @@ def test_lines_may_name_their_user(importing: Import) -> None:
 def test_a_line_of_nobody_is_refused_and_the_others_are_not(importing: Import) -> None:
     report = importing.lines(LINE, {**LINE, "user_id": None, "user_text": "whose?"})
     assert importing.said == ["hello"]
-    assert "name the user with --user" in report.conversations[1].refused[0].reason
+    assert "name the user with --user" in report.refused.first[0].reason
 
 
 def test_an_export_that_tells_no_user_needs_one(importing: Import) -> None:
@@ -186,7 +191,7 @@ def test_what_the_log_finds_too_large_is_refused(importing: Import) -> None:
     error = InvalidInput(field="record", problem="p", remedy="r")
     importing.appender.refuse = lambda turn: error if turn.user_text == "1" else None
     report = importing.chatgpt(questions("1", "2"))
-    assert (report.accepted, report.refused) == (1, 1)
+    assert (report.totals.accepted, report.totals.refused) == (1, 1)
 
 
 def test_a_busy_log_is_waited_for(importing: Import, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +203,7 @@ def test_a_busy_log_is_waited_for(importing: Import, monkeypatch: pytest.MonkeyP
 
     importing.appender.refuse = refuse
     report = importing.chatgpt(questions("1", "2", "3"))
-    assert report.accepted == 3
+    assert report.totals.accepted == 3
     assert sorted(importing.said) == ["1", "2", "3"]
 
 
@@ -218,7 +223,7 @@ def test_an_import_that_broke_off_is_completed_by_the_next(importing: Import) ->
         importing.chatgpt(questions("1", "2"))
     importing.appender.refuse = lambda _turn: None
     report = importing.run(importing.path, user="u")
-    assert (report.accepted, report.already_there) == (1, 1)
+    assert (report.totals.accepted, report.totals.already_there) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,7 @@ def test_a_format_is_known_by_its_content(tmp_path: Path, content: bytes, name: 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_line(importing: Import) -> None:
     importing.path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LINE).encode())
-    assert importing.run(importing.path, user=None).accepted == 1
+    assert importing.run(importing.path, user=None).totals.accepted == 1
 
 
 @pytest.mark.parametrize(
@@ -265,8 +270,8 @@ def test_a_file_that_is_not_there_and_a_format_that_is_unknown_are_refused(
     for endless in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(InvalidInput, match="no ordinary file"):
             importing.run(endless, user="u", format_name="jsonlines")
-    with pytest.raises(InvalidInput, match="'csv' is not a known format"):
-        importing.run(tmp_path / "none", user="u", format_name="csv")
+    with pytest.raises(InvalidInput, match=r"'xml' is not a known format.*chatgpt, claude, .*csv"):
+        importing.run(importing.path, user="u", format_name="xml")
 
 
 @pytest.mark.parametrize(
@@ -282,6 +287,6 @@ def test_exports_from_elsewhere_are_read(importing: Import, name: str, turns: li
     if not path.exists():
         pytest.skip(f"{name} is not part of the project and is not at hand")
     report = importing.run(path, user="u")
-    assert [part.accepted for part in report.conversations] == turns
-    assert report.unreadable == ()
-    assert importing.run(path, user="u").already_there == sum(turns)
+    assert [part.accepted for part in report.conversations.first] == turns
+    assert report.unreadable.total == 0
+    assert importing.run(path, user="u").totals.already_there == sum(turns)

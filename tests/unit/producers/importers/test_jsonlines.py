@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.importers.jsonlines import LINE_BYTES_MAX, JsonLinesImporter
-from producers.importers.records import Conversation, Unreadable
+from producers.importers.records import Conversation, Part, Unreadable
 from tests.unit.producers.fakes import NOW
 
 LINE = {"conversation_id": "c", "user_text": "hello"}
 
 
-def parts_of(*lines: object) -> list[Conversation | Unreadable]:
+def parts_of(*lines: object) -> list[Part]:
     raw = b"\n".join(
         line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines
     )
-    return list(JsonLinesImporter().conversations(BytesIO(raw), now=NOW))
+    return list(JsonLinesImporter().parts(BytesIO(raw), now=NOW))
 
 
 def ids_of(*lines: object) -> list[str]:
