@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -47,7 +47,8 @@ class RunState(BaseModel):
         database_url: the read model's database.
         keyring_url: the keyring's database.
         kafka_bootstrap: the broker.
-        embedded_postgres, embedded_broker: whether these are ours to stop.
+        embedded_postgres: whether it is ours to stop.
+        broker: which broker is ours to stop; ``given`` is not.
         gateway_url: the HTTP API.
         children: the processes it keeps running.
     """
@@ -60,7 +61,7 @@ class RunState(BaseModel):
     keyring_url: str = Field(repr=False)
     kafka_bootstrap: str
     embedded_postgres: bool
-    embedded_broker: bool
+    broker: Literal["given", "kafka", "trial"]
     gateway_url: str
     children: tuple[ChildState, ...]
 
@@ -97,6 +98,16 @@ class Home:
     def broker(self) -> Path:
         """The embedded broker."""
         return self.root / "kafka"
+
+    @property
+    def trial_broker(self) -> Path:
+        """The broker of a trial, whose log is not in here."""
+        return self.root / "trial-broker"
+
+    @property
+    def log_mark_file(self) -> Path:
+        """Which log the read model under this home belongs to."""
+        return self.root / "log.json"
 
     @property
     def logs(self) -> Path:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import psycopg
+
 from deploy.addresses import Addresses
 from deploy.embedded.directories import write_private
 from deploy.home import Home
 from processors.extractors.loading import make_extractor
 from projections.embedders import make_embedder
 from projections.read_model import open_read_model
-from schemas.database import ensure_database
-from schemas.errors import InvalidApiKey
+from schemas.database import ensure_database, load_queries
+from schemas.errors import InvalidApiKey, ReadModelUnavailable
 from schemas.keyring import Keyring
 from schemas.log.admin import ensure_topics
 from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.topics import ledger_topics
+
+_QUERIES: Final = load_queries("deploy", "sql/trial.sql")
+
+
+def drop_read_models(database_url: str) -> None:
+    """Drop what was projected from a log that is gone; the keyring stays.
+
+    Args:
+        database_url: the embedded read model's database; nobody is connected to it.
+
+    Raises:
+        ReadModelUnavailable: Postgres refused.
+    """
+    try:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute(_QUERIES["drop_read_models"])
+    except psycopg.Error as error:
+        raise ReadModelUnavailable(
+            f"the read model of a log that is gone could not be dropped: {error}"
+        ) from error
 
 
 async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:

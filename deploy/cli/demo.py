@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID, uuid4
 
 import click
@@ -24,6 +24,8 @@ from rich.console import Console
 from deploy.addresses import resolve, running_settings
 from deploy.cli.lifecycle import start_detached, stop, supervisor_holds, wait_until_ready
 from deploy.cli.output import console, json_option, print_json, shown, table
+from deploy.embedded import obstacle_to_the_broker
+from deploy.embedded.jars import are_at_hand
 from deploy.home import Home, RunState
 from deploy.trace import TurnTrace, trace_turn
 from deploy.wiring import keyring_of
@@ -76,11 +78,11 @@ def demo(*, as_json: bool) -> None:
     """Tell one user's story: what each stage did, what is recalled, which words caused it.
 
     Uses the pipeline that runs under MEMLEDGER_HOME, or starts one in a temporary directory and
-    removes it afterwards.
+    removes it afterwards: with the trial broker, where this machine cannot have the Kafka broker.
     """
     signal.signal(signal.SIGTERM, _end)
     settings = running_settings()
-    announce = Console(stderr=True, highlight=False)
+    announce = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     with _pipeline(settings, announce) as (home, state):
         story = _tell(home, state)
         if as_json:
@@ -105,7 +107,7 @@ def _pipeline(settings: Settings, announce: Console) -> Iterator[tuple[Home, Run
     os.environ.update({"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0"})
     home = Home(root).make()
     try:
-        supervisor = start_detached(home, workers=1)
+        supervisor = start_detached(home, workers=1, broker=_broker_at_hand(settings, announce))
         yield (
             home,
             wait_until_ready(
@@ -118,6 +120,18 @@ def _pipeline(settings: Settings, announce: Console) -> Iterator[tuple[Home, Run
             announce.print("· stopping what was started for the demonstration")
         stop(running_settings(), home)
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _broker_at_hand(settings: Settings, announce: Console) -> Literal["kafka", "trial"]:
+    if settings.kafka_bootstrap is not None or "broker" in settings.model_fields_set:
+        return settings.broker
+    if not are_at_hand():
+        announce.print("· looking for Java, and fetching the Kafka broker's jars with Maven, once")
+    obstacle = obstacle_to_the_broker()
+    if obstacle is None:
+        return "kafka"
+    announce.print(f"· {obstacle.problem} The trial broker stands in for it.")
+    return "trial"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,17 +8,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
 import click
 from rich.console import Console
 
 from deploy.cli.output import json_option, print_json
-from deploy.cli.status import RunningPart, parts_of, print_parts, readiness
+from deploy.cli.status import parts_of, print_parts
 from deploy.home import Home, RunState
 from deploy.supervisor.children import end, is_alive
+from deploy.supervisor.log_mark import require_fitting_broker
+from deploy.supervisor.readiness import RunningPart, all_started, readiness
 from deploy.supervisor.stores import Stores
-from deploy.supervisor.supervisor import Supervisor
+from deploy.supervisor.supervisor import HELD, Supervisor
 from schemas.errors import ConfigurationError, MemledgerError
 from schemas.settings import Settings
 
@@ -43,16 +46,32 @@ _UNUSABLE_MARK: Final = "unusable: "
     show_default=True,
     help="Seconds to wait for readiness with --detach.",
 )
+@click.option(
+    "--broker",
+    default="kafka",
+    show_default=True,
+    envvar="MEMLEDGER_BROKER",
+    type=click.Choice(("kafka", "trial")),
+    help="The embedded broker: trial needs no Java, and its log is lost when it stops.",
+)
 @json_option
-def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
+def up(
+    *,
+    detach: bool,
+    workers: int,
+    timeout_s: float,
+    broker: Literal["kafka", "trial"],
+    as_json: bool,
+) -> None:
     """Run the whole pipeline on this machine.
 
     A store that DATABASE_URL or KAFKA_BOOTSTRAP does not name is embedded under MEMLEDGER_HOME. A
     pipeline that runs already is found again.
     """
-    settings = Settings.from_environment()
+    settings = Settings.from_environment().model_copy(update={"broker": broker})
     home = Home(settings.home).make()
-    announce = Console(stderr=True, highlight=False)
+    require_fitting_broker(settings, home)
+    announce = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     supervisor = None
     if supervisor_holds(home):
         if not detach:
@@ -69,19 +88,19 @@ def up(*, detach: bool, workers: int, timeout_s: float, as_json: bool) -> None:
             settings,
             workers=workers,
             announce=lambda step: announce.print(f"· {step}"),
-            on_started=lambda started: _print_started(home, started, as_json=as_json),
+            on_ready=lambda ready: _print_ready(home, ready, as_json=as_json),
         ).run()
         return
     else:
-        supervisor = start_detached(home, workers=workers)
+        supervisor = start_detached(home, workers=workers, broker=broker)
     state = wait_until_ready(home, timeout_s=timeout_s, announce=announce, supervisor=supervisor)
     parts = parts_of(settings, state)
     if not as_json:
         print_parts(parts)
-    _print_started(home, state, as_json=as_json, parts=parts)
+    _print_ready(home, state, as_json=as_json, parts=parts)
 
 
-def _print_started(
+def _print_ready(
     home: Home, state: RunState, *, as_json: bool, parts: Sequence[RunningPart] = ()
 ) -> None:
     if as_json:
@@ -115,18 +134,33 @@ def down(*, as_json: bool) -> None:
 def supervisor_holds(home: Home) -> bool:
     """Whether a supervisor lives that holds this home."""
     try:
-        with home.lock_file.open("a") as lock:
+        # To look, not to write: the disk may be read-only.
+        with home.lock_file.open("rb") as lock:
             # Shared, so that those who look do not see each other.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except BlockingIOError:
         return True
+    except PermissionError:
+        raise ConfigurationError(
+            f"{home.lock_file} belongs to another user: run the command as that user, or set "
+            "MEMLEDGER_HOME to a directory of your own"
+        ) from None
     return False
 
 
-def start_detached(home: Home, *, workers: int) -> subprocess.Popen[bytes]:
-    """Start a supervisor that outlives this process and its terminal."""
+def start_detached(
+    home: Home, *, workers: int, broker: Literal["kafka", "trial"] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a supervisor that outlives this process and its terminal.
+
+    Args:
+        home: what it is to hold.
+        workers: how many worker processes share the partitions.
+        broker: which broker it embeds; ``None`` leaves that to the environment.
+    """
+    told = {"MEMLEDGER_HOME": str(home.root)} | ({"MEMLEDGER_BROKER": broker} if broker else {})
     with (home.logs / "supervisor.log").open("ab") as log:
         return subprocess.Popen(
             # -P: what lies in the current directory is not ours to run.
@@ -135,7 +169,7 @@ def start_detached(home: Home, *, workers: int) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "MEMLEDGER_HOME": str(home.root)},
+            env={**os.environ, **told},
         )
 
 
@@ -163,16 +197,17 @@ def wait_until_ready(
     deadline = time.monotonic() + timeout_s
     unready: list[RunningPart] = []
     while time.monotonic() < deadline:
-        ended = supervisor is not None and supervisor.poll() is not None
+        if supervisor is not None and supervisor.poll() == HELD:
+            # Another `up` was first: what it starts is what this one was asked for.
+            supervisor = None
+        holds = supervisor_holds(home) if supervisor is None else supervisor.poll() is None
         seen = _tell_new_lines(log_file, seen, announce)
-        if ended:
-            problem = _last_words(log_file, began)
-            error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
-            raise error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
+        if not holds:
+            raise _given_up(log_file, began)
         state, held_by = home.read_state(), home.read_supervisor()
         if state is not None and held_by is not None and held_by.pid == state.supervisor_pid:
             unready = [part for part in readiness(state) if not part.ready]
-            if len(state.children) > 2 and not unready:  # noqa: PLR2004 - projector, worker, gateway
+            if all_started(state) and not unready:
                 return state
         time.sleep(_POLL_S)
     waiting_for = ", ".join(f"{part.name} ({part.detail})" for part in unready) or "the supervisor"
@@ -187,15 +222,20 @@ def stop(settings: Settings, home: Home) -> list[str]:
     state = home.read_state()
     supervisor = home.read_supervisor()
     stopped: list[str] = []
+    stores = Stores.embedded_under(settings, state)
+    running = set(stores.running)
     if supervisor is not None and is_alive(supervisor):
         end([supervisor], grace_s=_DOWN_TIMEOUT_S)
         stopped.append("supervisor")
+        # One that was still starting may have started more since.
+        stores = Stores.embedded_under(settings, state or home.read_state())
+        running |= set(stores.running)
     if state is not None:
         # A supervisor that was killed leaves them; one that was stopped has stopped them.
         end([child for child in state.children if is_alive(child)], grace_s=_DOWN_TIMEOUT_S)
         stopped.extend(child.name for child in state.children)
-    stores = Stores.embedded_under(settings, state)
-    stores.stop(lambda step: stopped.append(step.removeprefix("stopping ")))
+    stores.stop(lambda _: None)
+    stopped.extend(sorted(running))
     home.forget_state()
     home.forget_supervisor()
     return stopped
@@ -213,6 +253,12 @@ def _tell_new_lines(log_file: os.PathLike[str], seen: int, announce: Console) ->
         if found:
             announce.print(f"· {step}")
     return seen + len(fresh)
+
+
+def _given_up(log_file: Path, began: int) -> MemledgerError:
+    problem = _last_words(log_file, began)
+    error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
+    return error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
 
 
 def _last_words(log_file: os.PathLike[str], start: int) -> str:

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from deploy.embedded import logs
-from deploy.embedded.broker_process import MAIN_CLASS, BrokerProcessFile
+from deploy.embedded.broker_process import BrokerProcessFile
 from deploy.embedded.broker_settings import LOG_DIRECTORY, broker_properties, machine_options
 from deploy.embedded.broker_storage import format_storage
 from deploy.embedded.class_archive import class_archive
@@ -34,6 +34,8 @@ from deploy.embedded.ports import (
     write_ports,
 )
 from deploy.embedded.processes import end, has_ended, launch_detached, living, wait_until
+
+MAIN_CLASS = "kafka.Kafka"
 
 _STORE = "The embedded broker"
 _CLIENT_PORT_NAME = "clients"
@@ -70,7 +72,7 @@ class EmbeddedBroker:
         self._log = self._data_dir / "broker.log"
         self._console_log = self._data_dir / "broker-console.log"
         self._process_file = BrokerProcessFile(
-            path=self._data_dir / "broker.pid", properties=self._properties
+            path=self._data_dir / "broker.pid", arguments=(MAIN_CLASS, str(self._properties))
         )
         self._heap_mb = heap_mb
 

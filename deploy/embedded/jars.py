@@ -86,6 +86,11 @@ def resolve_jars(directory: Path | None = None) -> tuple[Path, ...]:
     return tuple(directory / name for name in pinned)
 
 
+def are_at_hand() -> bool:
+    """Tell whether the jars need not be fetched."""
+    return is_complete(jars_directory(), pinned_checksums())
+
+
 def is_complete(directory: Path, pinned: dict[str, str]) -> bool:
     """Tell whether a directory holds the pinned file names and no others.
 

@@ -10,24 +10,39 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import FrameType
 from typing import IO, Final
 
 from deploy.addresses import Addresses
+from deploy.embedded import TrialBroker
 from deploy.home import SHARED_SETTINGS, Home, RunState
-from deploy.prepare import prepare
+from deploy.prepare import drop_read_models, prepare
+from deploy.supervisor.anchors import Anchors, HomeVanished
 from deploy.supervisor.children import Child, child_state, end
+from deploy.supervisor.log_mark import LogMark, require_fitting_broker
 from deploy.supervisor.ports import free_port
+from deploy.supervisor.readiness import readiness
 from deploy.supervisor.stores import Announce, Stores
 from schemas.errors import ConfigurationError
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
 
+HELD: Final = 3
+"""Exit status of a supervisor that found its home held by another, which runs what was wanted."""
+
 _ROUND_S: Final = 0.5
 _GRACE_S: Final = 20.0
+_GRACE_WITHOUT_LOG_S: Final = 2.0
 _HOLD_PATIENCE_S: Final = 2.0
+# The trial broker keeps a member that joins waiting for half of it: the least that is allowed.
+_TRIAL_SESSION_TIMEOUT_S: Final = 6.0
 _HOLD_POLL_S: Final = 0.02
+
+
+class HomeHeld(ConfigurationError):
+    """Another supervisor holds the home."""
 
 
 class Supervisor:
@@ -39,7 +54,7 @@ class Supervisor:
         *,
         workers: int,
         announce: Announce,
-        on_started: Callable[[RunState], None] = lambda _: None,
+        on_ready: Callable[[RunState], None] = lambda _: None,
     ) -> None:
         """Describe the pipeline.
 
@@ -47,12 +62,13 @@ class Supervisor:
             settings: the settings that every process gets.
             workers: how many worker processes share the partitions.
             announce: told of each step, for a person who waits.
-            on_started: told once of what was started, which may not be ready yet.
+            on_ready: told once, when every process does its work.
         """
         self._settings = settings
         self._workers = workers
         self._announce = announce
-        self._on_started = on_started
+        self._on_ready = on_ready
+        self._told_ready = False
         self._home = Home(settings.home)
         self._stores = Stores(settings)
         self._children: list[Child] = []
@@ -62,8 +78,10 @@ class Supervisor:
         """Start everything, keep it running until SIGTERM or SIGINT, then stop everything.
 
         Raises:
-            ConfigurationError: it cannot start, or another supervisor holds the home.
+            HomeHeld: another supervisor holds the home.
+            ConfigurationError: it cannot start as configured.
             EmbeddedStoreError: an embedded store cannot start.
+            HomeVanished: what it keeps on disk was removed or replaced while it ran.
         """
         if self._workers > self._settings.partitions:
             raise ConfigurationError(
@@ -77,29 +95,58 @@ class Supervisor:
             self._hold(lock)
             self._home.write_supervisor(child_state("supervisor", os.getpid(), ""))
             self._end_orphans()
-            try:
-                self._start_and_keep_running()
-            finally:
-                self._stop_children()
-                self._stores.stop(self._announce)
-                self._home.forget_state()
-                self._home.forget_supervisor()
+            with ExitStack() as leaving:
+                leaving.callback(self._stop_and_forget)
+                require_fitting_broker(self._settings, self._home)
+                try:
+                    while not self._stopping.is_set():
+                        self._start_and_keep_running()
+                except HomeVanished:
+                    # Whatever stands at its paths now is not ours.
+                    leaving.pop_all()
+                    self._stop_children()
+                    self._stores.abandon()
+                    raise
 
     def _start_and_keep_running(self) -> None:
+        """Return when told to stop, or when a log was lost with which everything begins anew."""
         addresses = self._stores.start(self._announce)
+        anchors = Anchors([self._home.lock_file, *self._stores.directories])
         if self._stopping.is_set():
             return
+        self._mark_log(addresses)
         self._announce("preparing topics, databases and keys")
         asyncio.run(prepare(self._settings, addresses, self._home))
-        self._describe_children(addresses)
+        if not self._children:
+            self._describe_children(addresses)
         for child in self._children:
             if self._stopping.is_set():
                 return
             child.start()
             self._write_state(addresses)
         self._announce("all processes are started")
-        self._on_started(self._write_state(addresses))
-        self._keep_running(addresses)
+        self._keep_running(addresses, anchors)
+
+    def _mark_log(self, addresses: Addresses) -> None:
+        if not isinstance(self._stores.broker, TrialBroker):
+            LogMark(lasting=True).write(self._home)
+            return
+        mark = LogMark(lasting=False, log_id=self._stores.broker.log_id)
+        before = LogMark.of(self._home)
+        if before not in (None, mark):
+            self._announce(
+                "the log of before is gone with the trial broker that held it: the read model of "
+                "it is dropped and everything begins anew; the keyring stays"
+            )
+            drop_read_models(addresses.database_url)
+        # Only now: whoever is stopped in between drops it again.
+        mark.write(self._home)
+
+    def _stop_and_forget(self) -> None:
+        self._stop_children()
+        self._stores.stop(self._announce)
+        self._home.forget_state()
+        self._home.forget_supervisor()
 
     def _hold(self, lock: IO[str]) -> None:
         deadline = time.monotonic() + _HOLD_PATIENCE_S
@@ -111,7 +158,7 @@ class Supervisor:
                 if time.monotonic() < deadline:
                     time.sleep(_HOLD_POLL_S)
                     continue
-                raise ConfigurationError(
+                raise HomeHeld(
                     f"another supervisor runs under {self._home.root}: see `memledger status`, "
                     "stop it with `memledger down`"
                 ) from None
@@ -129,6 +176,7 @@ class Supervisor:
             "KAFKA_BOOTSTRAP": addresses.kafka_bootstrap,
             "MEMLEDGER_KEYRING_URL": addresses.keyring_url,
             "MEMLEDGER_HOME": str(self._home.root),
+            **self._trial_environment(),
         }
         host = self._settings.gateway_host
         gateway_port = self._settings.gateway_port or free_port(host)
@@ -153,6 +201,12 @@ class Supervisor:
             host,
         )
 
+    def _trial_environment(self) -> dict[str, str]:
+        told = "session_timeout_s" in self._settings.model_fields_set
+        if told or self._stores.broker_kind != "trial":
+            return {}
+        return {"MEMLEDGER_SESSION_TIMEOUT_S": str(_TRIAL_SESSION_TIMEOUT_S)}
+
     def _add(
         self, name: str, kind: str, environment: dict[str, str], port: int, host: str = "127.0.0.1"
     ) -> None:
@@ -174,26 +228,39 @@ class Supervisor:
             keyring_url=addresses.keyring_url,
             kafka_bootstrap=addresses.kafka_bootstrap,
             embedded_postgres=self._stores.postgres is not None,
-            embedded_broker=self._stores.broker is not None,
+            broker=self._stores.broker_kind,
             gateway_url=next(child.url for child in self._children if child.name == "gateway"),
             children=tuple(child.state() for child in self._children if child.was_started),
         )
         self._home.write_state(state)
         return state
 
-    def _keep_running(self, addresses: Addresses) -> None:
+    def _keep_running(self, addresses: Addresses, anchors: Anchors) -> None:
+        state = self._write_state(addresses)
         while not self._stopping.wait(_ROUND_S):
+            anchors.require_unmoved()
+            if self._stores.log_is_lost:
+                logger.error("the trial broker ended, and with it the log")
+                # They would wait in vain for a broker to take their leave of.
+                self._stop_children(grace_s=_GRACE_WITHOUT_LOG_S)
+                return
             self._stores.tend()
             started_again = [child for child in self._children if child.tend()]
             if started_again:
-                self._write_state(addresses)
+                state = self._write_state(addresses)
+            self._tell_when_ready(state)
 
-    def _stop_children(self) -> None:
+    def _tell_when_ready(self, state: RunState) -> None:
+        if not self._told_ready and all(part.ready for part in readiness(state)):
+            self._told_ready = True
+            self._on_ready(state)
+
+    def _stop_children(self, *, grace_s: float = _GRACE_S) -> None:
         # The door first, then the workers, then what applies their outcomes.
         for name in ("gateway", "worker", "projector"):
             for child in self._children:
                 if child.name.startswith(name):
-                    child.stop(grace_s=_GRACE_S)
+                    child.stop(grace_s=grace_s)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         logger.info("stopping on signal %d", number)

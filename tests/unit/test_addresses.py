@@ -91,7 +91,7 @@ def test_nothing_that_is_printed_holds_a_secret(
         keyring_url=URL,
         kafka_bootstrap="kafka:9092",
         embedded_postgres=False,
-        embedded_broker=False,
+        broker="given",
         gateway_url="http://127.0.0.1:8765",
         children=(),
     )
