@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, Self
 from uuid import UUID
@@ -243,27 +243,20 @@ class PostgresLedger:
             "vectors": HalfVectors([one.vector for _, one in near]),
             "most": [one.known_max for _, one in near],
         }
+        questions = [(_QUERIES["select_turn_states"], turns)]
+        if near:
+            questions.append((_QUERIES["select_nearest"], vectors))
+        states, *found = await self._ask({one.subject for one in asked}, questions)
         nearest: list[list[Memory]] = [[] for _ in asked]
-        async with self._read_model.connection() as connection, connection.pipeline():
-            async with connection.transaction():
-                await self._enter(connection, {one.subject for one in asked})
-                states = await connection.execute(
-                    _QUERIES["select_turn_states"], turns, binary=True
-                )
-                if near:
-                    found = await connection.execute(
-                        _QUERIES["select_nearest"], vectors, binary=True
-                    )
-            rows = await states.fetchall()
-            for place, *columns in await found.fetchall() if near else ():
-                nearest[near[place - 1][0]].append(_memory(columns))
+        for place, *columns in found[0] if found else ():
+            nearest[near[place - 1][0]].append(_memory(columns))
         return [
             TurnContext(
                 closing=None if closing is None else Closing(closing),
                 owner=owner,
                 nearest=tuple(memories),
             )
-            for (closing, owner), memories in zip(rows, nearest, strict=True)
+            for (closing, owner), memories in zip(states, nearest, strict=True)
         ]
 
     async def _ask_related(self, asked: Sequence[_Named]) -> list[tuple[StoredMemory, ...]]:
@@ -285,22 +278,37 @@ class PostgresLedger:
             "memories": [memory_id for _, _, memory_id in memories],
         }
         related: list[list[StoredMemory]] = [[] for _ in asked]
-        async with self._read_model.connection() as connection, connection.pipeline():
-            async with connection.transaction():
-                await self._enter(connection, {one.subject for one in asked})
-                found = await connection.execute(_QUERIES["select_related"], named, binary=True)
-            for place, *columns, retracted_at, last_confirmed_at in await found.fetchall():
-                related[place].append(
-                    StoredMemory(
-                        memory=_memory(columns),
-                        retracted=retracted_at is not None,
-                        confirmed_at=(last_confirmed_at,),
-                    )
+        [found] = await self._ask(
+            {one.subject for one in asked}, [(_QUERIES["select_related"], named)]
+        )
+        for place, *columns, retracted_at, last_confirmed_at in found:
+            related[place].append(
+                StoredMemory(
+                    memory=_memory(columns),
+                    retracted=retracted_at is not None,
+                    confirmed_at=(last_confirmed_at,),
                 )
+            )
         return [tuple(stored) for stored in related]
 
-    async def _enter(self, connection: Connection, subjects: Collection[UUID]) -> None:
-        await connection.execute(_QUERIES["enter"], {"subjects": subjects_text(subjects)})
+    async def _ask(
+        self, subjects: Collection[UUID], questions: Sequence[tuple[str, Mapping[str, Any]]]
+    ) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of each question, where only some subjects' rows can be seen.
+
+        Everything travels together: psycopg's own transaction block would wait for an answer at
+        its beginning and at its end.
+        """
+        async with self._read_model.connection() as connection:
+            async with connection.pipeline():
+                await connection.execute(_QUERIES["begin_asking"])
+                await connection.execute(_QUERIES["enter"], {"subjects": subjects_text(subjects)})
+                cursors = [
+                    await connection.execute(query, parameters, binary=True)
+                    for query, parameters in questions
+                ]
+                await connection.execute(_QUERIES["end_asking"])
+            return [await cursor.fetchall() for cursor in cursors]
 
     async def _listen(self) -> None:
         """Hear of committed batches, on a connection of its own, until that is lost."""

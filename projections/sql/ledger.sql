@@ -37,12 +37,25 @@ SELECT partition, next_offset FROM positions WHERE topic = %(memories_topic)s;
 -- Hear of every batch that the projector commits.
 LISTEN memledger_applied;
 
+-- name: begin_asking
+-- Begin a transaction that may not write.
+BEGIN READ ONLY;
+
 -- name: enter
--- Let this transaction see the rows of these subjects, which come as an array's text, and plan its
--- statements for the tables as large as they are now: a new read model grows by the minute.
+-- Let this transaction see the rows of these subjects, which come as an array's text. Plan its
+-- statements once for all parameters, since planning costs more than running, and walk indexes
+-- only: each finds a few rows by a key, and a plan that was made while the tables were new and empty
+-- would read the whole of them for ever.
 SELECT
     set_config('memledger.subjects', %(subjects)s, true),
-    set_config('plan_cache_mode', 'force_custom_plan', true);
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true);
+
+-- name: end_asking
+-- End it.
+COMMIT;
 
 -- name: select_turn_states
 -- For each turn that is asked about: how it closed, and who holds its partition.
