@@ -175,5 +175,6 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "equal": comparison.equal,
         "subjects": comparison.subjects,
         "rows": comparison.rows,
+        "embeddings_waiting": comparison.embeddings_waiting,
         "differences": differences,
     }

@@ -20,7 +20,7 @@ from projections.canonical_rows import (
 )
 from projections.fold import ClosedTurn, SubjectState
 from projections.log_fold import LogFold
-from projections.read_model import ReadModel, name_every_subject
+from projections.read_model import ReadModel, count_waiting, name_every_subject
 from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import LogUnavailable
@@ -84,6 +84,8 @@ class Comparison:
         unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
             unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
+        embeddings_waiting: how many memories of the table wait for a vector: no difference, since
+            a vector that is not in the log is made later.
     """
 
     generation: str
@@ -92,6 +94,7 @@ class Comparison:
     rows: int
     unreadable: int
     differences: tuple[Difference, ...]
+    embeddings_waiting: int
 
     @property
     def equal(self) -> bool:
@@ -142,6 +145,7 @@ class ReadModelComparer:
             await name_every_subject(connection)
             cursor = await connection.execute(_QUERIES["select_positions"], {"topic": self._topic})
             positions = dict(await cursor.fetchall())
+            waiting = await count_waiting(connection)
             of_table = await self._subjects_of_table(connection, partitions)
             of_system: list[SubjectState] = []
             for partition in range(partitions):
@@ -168,6 +172,7 @@ class ReadModelComparer:
             rows=tally.rows,
             unreadable=tally.unreadable,
             differences=tuple(tally.differences),
+            embeddings_waiting=waiting,
         )
 
     async def _subjects_of_table(

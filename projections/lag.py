@@ -10,7 +10,12 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
-from projections.read_model import reaching_read_model, schema_name
+from projections.read_model import (
+    count_waiting,
+    name_every_subject,
+    reaching_read_model,
+    schema_name,
+)
 from schemas.database import load_queries
 from schemas.errors import LogUnavailable
 from schemas.log import reader
@@ -30,10 +35,13 @@ class Lag:
     Attributes:
         workers: turns that are not closed.
         projector: records of turns and memories that are not applied.
+        embeddings_waiting: memories that wait for a vector; ``count_waiting`` says how far it
+            counts.
     """
 
     workers: int
     projector: int
+    embeddings_waiting: int
 
 
 async def measure_lag(*, database_url: str, bootstrap: str, generation: str) -> Lag:
@@ -44,16 +52,21 @@ async def measure_lag(*, database_url: str, bootstrap: str, generation: str) -> 
         ReadModelUnavailable: Postgres does not answer.
     """
     ends = await asyncio.to_thread(_ends, bootstrap, generation)
-    positions, open_turns = await _applied(database_url, generation)
+    positions, open_turns, waiting = await _applied(database_url, generation)
     behind = {
         place: max(0, end - max(start, positions.get(place, 0)))
         for place, (start, end) in ends.items()
     }
     unread_turns = sum(count for (topic, _), count in behind.items() if topic == TURNS)
-    return Lag(workers=open_turns + unread_turns, projector=sum(behind.values()))
+    return Lag(
+        workers=open_turns + unread_turns,
+        projector=sum(behind.values()),
+        embeddings_waiting=waiting,
+    )
 
 
-async def _applied(database_url: str, generation: str) -> tuple[dict[_Place, int], int]:
+async def _applied(database_url: str, generation: str) -> tuple[dict[_Place, int], int, int]:
+    """Return the positions, and how many turns are open and memories without a vector."""
     conninfo = make_conninfo(
         database_url,
         options=f"-c search_path={schema_name(generation)}",
@@ -64,11 +77,12 @@ async def _applied(database_url: str, generation: str) -> tuple[dict[_Place, int
             async with await AsyncConnection.connect(conninfo) as connection:
                 rows = await (await connection.execute(_QUERIES["select_positions"])).fetchall()
                 count = await (await connection.execute(_QUERIES["count_open_turns"])).fetchone()
+                await name_every_subject(connection)
+                waiting = await count_waiting(connection)
     except psycopg.errors.UndefinedTable:
-        return {}, 0  # nothing was projected yet
-    return {(topic, partition): offset for topic, partition, offset in rows}, (
-        count[0] if count else 0
-    )
+        return {}, 0, 0  # nothing was projected yet
+    positions = {(topic, partition): offset for topic, partition, offset in rows}
+    return positions, count[0] if count else 0, waiting
 
 
 def _ends(bootstrap: str, generation: str) -> dict[_Place, tuple[int, int]]:

@@ -65,6 +65,7 @@ class ListedMemory:
         last_confirmed_at: when it was last stated.
         confirmations: how often it was stated again.
         expires_at: when it ceases by itself.
+        searchable: whether it has its vector; where not, no question finds it until one is made.
     """
 
     memory_id: UUID
@@ -88,6 +89,7 @@ class ListedMemory:
     last_confirmed_at: datetime
     confirmations: int
     expires_at: datetime | None
+    searchable: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,6 +26,9 @@ from schemas.topics import checked_generation
 
 _QUERIES: Final = load_queries("projections", "sql/read_model.sql")
 
+WAITING_MAX: Final = 100_000
+"""The most memories without a vector that are counted."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadModel:
@@ -60,10 +63,10 @@ class ReadModel:
                 yield connection
 
     async def ping(self) -> None:
-        """Ask the database for nothing.
+        """Ask the tables for nothing.
 
         Raises:
-            ReadModelUnavailable: it does not answer.
+            ReadModelUnavailable: the database does not answer, or the tables are not there.
         """
         async with self.connection() as connection:
             await connection.execute(_QUERIES["ping"])
@@ -226,3 +229,14 @@ def subjects_text(subjects: Iterable[UUID]) -> str:
 async def name_every_subject(connection: Connection) -> None:
     """Let a transaction see the rows of every subject: for audits, which name none."""
     await connection.execute(_QUERIES["name_every_subject"])
+
+
+async def count_waiting(connection: Connection) -> int:
+    """Count the memories that wait for a vector, at most ``WAITING_MAX``.
+
+    Args:
+        connection: a connection inside a transaction that sees the rows of every subject.
+    """
+    cursor = await connection.execute(_QUERIES["count_waiting"], {"limit": WAITING_MAX})
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row[0])

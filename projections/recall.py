@@ -50,6 +50,8 @@ class EmptyReason(StrEnum):
     """Nothing of this user is held to be true (at the moment asked for)."""
     NONE_ABOVE_THRESHOLD = "none_above_threshold"
     """Something is, but nothing near enough to the question."""
+    NONE_SEARCHABLE = "none_searchable"
+    """Something is, but all of it still waits for its vector, so that nothing was compared."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,8 +116,8 @@ class RecallResult:
         recall_id: names this answer; a turn may say which one it was answered with.
         memories: nearest first; equal scores by id.
         reason: why ``memories`` is empty; ``None`` where it is not.
-        unsearchable: memories held to be true that have no vector of this embedder, so that no
-            question finds them; 0 unless the embedder failed when they were stored.
+        unsearchable: memories held to be true that wait for a vector of this embedder, so that no
+            question finds them yet; 0 unless the embedder failed when they were stored.
         policy: the name of the rule that chose.
         generation: the generation that was asked.
         position: every turn of the subject at or below it had closed; comparable with the position
@@ -307,7 +309,7 @@ class Recall:
         return RecallResult(
             recall_id=uuid4(),
             memories=memories,
-            reason=_reason(stored=first["stored"], served=len(memories)),
+            reason=_reason(first, served=len(memories)),
             unsearchable=first["stored"] - first["searched"],
             policy=POLICY,
             generation=self._read_model.generation,
@@ -336,10 +338,12 @@ _NOTHING: Final[Row] = {
 """The row that is found of a user of whom nothing was ever heard."""
 
 
-def _reason(*, stored: int, served: int) -> EmptyReason | None:
+def _reason(totals: Row, *, served: int) -> EmptyReason | None:
     if served:
         return None
-    return EmptyReason.NONE_ABOVE_THRESHOLD if stored else EmptyReason.NONE_STORED
+    if not totals["stored"]:
+        return EmptyReason.NONE_STORED
+    return EmptyReason.NONE_ABOVE_THRESHOLD if totals["searched"] else EmptyReason.NONE_SEARCHABLE
 
 
 def _position(partition: int, turns_next: int | None, first_open: int | None) -> str | None:

@@ -54,8 +54,10 @@ def usable_halves(embedding: Embedding | None, *, model: str, dimension: int) ->
         return None
     if len(embedding.halves) != dimension * _BYTES_A_HALF:
         return None
-    finite = bool(np.isfinite(np.frombuffer(embedding.halves, "<f2")).all())
-    return embedding.halves if finite else None
+    vector = np.frombuffer(embedding.halves, "<f2").astype(np.float32)
+    # Of NaN and of what is infinite, the sum is so too; a zero vector has no direction.
+    squares = float(vector @ vector)
+    return embedding.halves if 0 < squares < float("inf") else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

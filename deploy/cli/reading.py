@@ -14,11 +14,12 @@ import click
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
 from deploy.wiring import embedder_of, keyring_of, read_model_of
+from projections.canary import VerifiedEmbedder
+from projections.embedders import CheckedEmbedder
 from projections.injection import injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall, RecallResult
-from schemas.ports import Embedder
 from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.text import clean_user_id
 
@@ -62,11 +63,11 @@ def recall(
     """Show what would be recalled for QUESTION."""
 
     async def ask(
-        read_model: ReadModel, embedder: Embedder, subject: UUID | None, settings: Settings
+        read_model: ReadModel, embedder: CheckedEmbedder, subject: UUID | None, settings: Settings
     ) -> RecallResult:
         recalls = Recall(
             read_model,
-            embedder,
+            VerifiedEmbedder(embedder, read_model),
             partitions=settings.partitions,
             min_similarity=settings.recall_min_similarity,
         )
@@ -98,7 +99,9 @@ def recall(
     else:
         click.echo(f"nothing recalled: {result.reason}")
     if result.unsearchable:
-        click.echo(f"{result.unsearchable} memories have no vector and cannot be found by meaning")
+        click.echo(
+            f"{result.unsearchable} memories wait for a vector and cannot be found by meaning yet"
+        )
     if explain:
         _print_explanation(result)
 
@@ -114,7 +117,7 @@ def memories(
     """List what is remembered of a user, with the words that caused it."""
 
     async def list_all(
-        read_model: ReadModel, _: Embedder, subject: UUID | None, __: Settings
+        read_model: ReadModel, _: CheckedEmbedder, subject: UUID | None, __: Settings
     ) -> list[ListedMemory]:
         listing = Memories(read_model)
         found: list[ListedMemory] = []
@@ -139,7 +142,7 @@ def memories(
     for memory in found:
         rows.add_row(
             shown(memory.content),
-            memory.state.value,
+            memory.state.value if memory.searchable else f"{memory.state.value}, no vector yet",
             shown(memory.about),
             _period(memory.valid_from, memory.valid_to),
             f"“{shown(memory.quote)}”",
@@ -150,7 +153,7 @@ def memories(
 async def _with_read_model(
     tenant: str,
     user: str,
-    ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
+    ask: Callable[[ReadModel, CheckedEmbedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
     settings = running_settings()
     addresses = resolve(settings)

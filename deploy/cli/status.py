@@ -142,5 +142,8 @@ def _lag(state: RunState) -> Lag | None:
 def _with_lag(part: RunningPart, lag: Lag | None) -> RunningPart:
     if lag is None or part.name == "gateway":
         return part
-    records = lag.projector if part.name == "projector" else lag.workers
-    return replace(part, lag=records)
+    if part.name == "projector":
+        return replace(part, lag=lag.projector)
+    waiting = lag.embeddings_waiting
+    note = f"{waiting} memories wait for a vector" if waiting else part.note
+    return replace(part, lag=lag.workers, note=note)

@@ -16,6 +16,7 @@ from deploy.processes.serving import run_process, serving
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.routes import ingest_router
+from projections.canary import VerifiedEmbedder
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
@@ -46,13 +47,15 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ) as read_model,
         producer_of(addresses, name="gateway") as producer,
     ):
+        verified = VerifiedEmbedder(embedder, read_model)
+        await verified.begin()
         app = make_app(
             settings,
             addresses,
             keyring=keyring,
             read_model=read_model,
             producer=producer,
-            embedder=embedder,
+            embedder=verified,
         )
         async with serving(app, host=settings.gateway_host, port=settings.gateway_port) as port:
             logger.info("listening on http://%s:%d", settings.gateway_host, port)

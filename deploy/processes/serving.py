@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import uvicorn
 
-from schemas.errors import ConfigurationError, MemledgerError
+from deploy.processes.connections import CONNECTIONS_MAX, BoundedProtocol
+from schemas.errors import ConfigurationError, EmbedderMismatch, MemledgerError
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,8 @@ def run_process(name: str, main: Main) -> None:
         asyncio.run(_until_stopped(settings, main))
     except MemledgerError as error:
         logger.error("%s: %s", type(error).__name__, error)  # noqa: TRY400 - the message says all
-        sys.exit(UNUSABLE if isinstance(error, ConfigurationError) else 1)
+        unusable = isinstance(error, ConfigurationError | EmbedderMismatch)
+        sys.exit(UNUSABLE if unusable else 1)
 
 
 async def _until_stopped(settings: Settings, main: Main) -> None:
@@ -69,6 +71,8 @@ async def serving(app: Any, *, host: str, port: int) -> AsyncIterator[int]:  # n
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            http=BoundedProtocol,
+            limit_concurrency=CONNECTIONS_MAX,
             log_level="warning",
             access_log=False,
             lifespan="off",

@@ -18,7 +18,10 @@ from deploy.wiring import (
 )
 from processors.extractors.loading import make_extractor
 from processors.worker import Worker, WorkerParts
+from projections.canary import VerifiedEmbedder
+from projections.vector_repair import VectorRepair
 from schemas.settings import Settings
+from schemas.tasks import end_tasks
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +40,8 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ledger_of(read_model) as ledger,
         producer_of(addresses, name="worker") as producer,
     ):
+        verified = VerifiedEmbedder(embedder, read_model)
+        await verified.begin()
         worker = Worker(
             WorkerParts(
                 bootstrap=addresses.kafka_bootstrap,
@@ -44,17 +49,27 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 ledger=ledger,
                 producer=producer,
                 extractor=extractor,
-                embedder=embedder,
+                embedder=verified,
             ),
             settings,
         )
+        repair = VectorRepair(
+            read_model,
+            # What is made later may wait for an embedder that the turns leave alone.
+            VerifiedEmbedder(embedder.without_breaker(), read_model),
+            erased_among=keyring.erased_among,
+        )
 
         async def not_ready() -> str | None:
-            return worker.not_ready
+            return worker.not_ready or verified.mismatch
 
         health = Health(problem=lambda: None, not_ready=not_ready)
         async with serving(health_app(health), host="127.0.0.1", port=settings.worker_port):
-            await worker.run(stop)
+            repairing = asyncio.create_task(repair.run(stop), name="vector-repair")
+            try:
+                await worker.run(stop)
+            finally:
+                await end_tasks([repairing])
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@ SELECT partition, next_offset FROM positions WHERE topic = %(topic)s ORDER BY pa
 SELECT subject FROM memories UNION SELECT subject FROM turns;
 
 -- name: select_memories
--- Return every column of some subjects' memories.
+-- Return every column of some subjects' memories that the log decides: a vector that was made later
+-- is not one of them.
 SELECT
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
     closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,
-    embedding_model, embedding
+    CASE WHEN vector_made_at IS NULL THEN embedding_model END,
+    CASE WHEN vector_made_at IS NULL THEN embedding END
 FROM memories
 WHERE subject = ANY (%(subjects)b::uuid[]);
 

@@ -12,7 +12,8 @@ SELECT
         WHEN valid_to IS NOT NULL THEN 'superseded'
         WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
         ELSE 'live'
-    END AS state
+    END AS state,
+    embedding IS NOT NULL AS searchable
 FROM memories
 WHERE subject = %(subject)s
     AND CASE

@@ -13,6 +13,15 @@ ON CONFLICT (only_row) DO NOTHING;
 -- Return what the vectors are made with.
 SELECT embedder, dimension FROM read_model;
 
+-- name: record_canary
+-- Record the vector of the fixed sentence, and what the model called itself, unless that is done.
+UPDATE read_model SET canary = (%(vectors)b::halfvec[])[1], canary_model = %(model)s
+WHERE canary IS NULL;
+
+-- name: select_canary
+-- Return both.
+SELECT canary, canary_model FROM read_model WHERE canary IS NOT NULL;
+
 -- name: name_subjects
 -- Let this transaction see and write the rows of these subjects, which come as an array's text.
 SELECT set_config('memledger.subjects', %(subjects)s, true);
@@ -21,6 +30,13 @@ SELECT set_config('memledger.subjects', %(subjects)s, true);
 -- Let this transaction see the rows of every subject: for audits.
 SELECT set_config('memledger.every_subject', 'yes', true);
 
+-- name: count_waiting
+-- Count the memories that wait for a vector, up to a bound.
+SELECT count(*)
+FROM (
+    SELECT FROM memories WHERE embedding IS NULL AND retracted_at IS NULL LIMIT %(limit)s
+) AS waiting;
+
 -- name: ping
--- Find out whether the database answers.
-SELECT 1;
+-- Find out whether the database answers and has the tables that questions read; reads no row.
+SELECT FROM read_model, positions, open_turns, turns, memories LIMIT 0;

@@ -26,13 +26,15 @@ class EmbeddingsServer:
     """What the server does, and what it was asked.
 
     Attributes:
-        answers: what to answer, one for each request; afterwards every request is answered well.
+        answers: what to answer, one for each request.
+        standing: what to answer every request with afterwards.
         bodies: the bodies of the requests.
         authorizations: their ``Authorization`` headers.
         base_url: where it listens.
     """
 
     answers: list[Answer] = field(default_factory=list)
+    standing: Answer = field(default_factory=lambda: well)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     authorizations: list[str | None] = field(default_factory=list)
     base_url: str = ""
@@ -42,7 +44,7 @@ class EmbeddingsServer:
         body = await request.json()
         self.bodies.append(body)
         self.authorizations.append(request.headers.get("authorization"))
-        answer = self.answers.pop(0) if self.answers else well
+        answer = self.answers.pop(0) if self.answers else self.standing
         return answer(body)
 
 
@@ -58,6 +60,22 @@ def well(body: dict[str, Any]) -> Response:
 def with_items(items: object) -> Response:
     """Answer with these items; NaN is written as JSON libraries do that allow it."""
     return Response(json.dumps({"object": "list", "data": items}), media_type="application/json")
+
+
+def with_vectors(
+    vector_of: Callable[[str], list[float] | None], *, model: str | None = None
+) -> Answer:
+    """Answer with the vector that a function gives each text, as a model of that name."""
+
+    def answer(body: dict[str, Any]) -> Response:
+        items = [
+            {"object": "embedding", "index": index, "embedding": vector_of(text)}
+            for index, text in enumerate(body["input"])
+        ]
+        named = {} if model is None else {"model": model}
+        return Response(json.dumps({"data": items, **named}), media_type="application/json")
+
+    return answer
 
 
 def status(code: int, headers: dict[str, str] | None = None, body: str = "{}") -> Answer:

@@ -67,3 +67,17 @@ class NotingExtractor:
         if gate is not None:
             await gate.wait()
         return Extraction(operations=(episode(request.turn.user_text),))
+
+
+class SentencesExtractor:
+    """Keeps each sentence of a user turn as an episode."""
+
+    name = "sentences"
+    model = "sentences"
+    prompt_hash = "sentences-1"
+    known_max = 0
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        """Propose every sentence, whatever it says."""
+        sentences = request.turn.user_text.split(". ")
+        return Extraction(operations=tuple(map(episode, sentences)))

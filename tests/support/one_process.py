@@ -225,9 +225,11 @@ class OneProcess:
 
 
 @asynccontextmanager
-async def opened_pipeline(stores: TestStores) -> AsyncIterator[OneProcess]:
-    """Yield the parts of a pipeline over fresh stores."""
-    embedder = HashEmbedder(dimension=64)
+async def opened_pipeline(
+    stores: TestStores, *, embedder: Embedder | None = None
+) -> AsyncIterator[OneProcess]:
+    """Yield the parts of a pipeline over fresh stores, with an embedder that counts words."""
+    embedder = embedder or HashEmbedder(dimension=64)
     keyring = await Keyring.open(stores.keyring_url, stores.key_directory, migrate=True)
     producer = LogProducer(stores.kafka_bootstrap, client_id="test")
     read_model = await open_read_model(

@@ -16,7 +16,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from deploy.cli import main
 from processors import metrics as worker_metrics
 from producers import metrics as producer_metrics
-from projections import projector_metrics
+from projections import projector_metrics, vector_metrics
 from projections.audit_tally import PartitionAudit
 from schemas.settings import Settings
 from schemas.topics import LEDGER_SETTINGS
@@ -126,6 +126,7 @@ def test_every_metric_is_documented_with_its_type_and_labels() -> None:
         for module, process in (
             (producer_metrics, "gateway"),
             (worker_metrics, "worker"),
+            (vector_metrics, "worker"),
             (projector_metrics, "projector"),
         )
         for metric in vars(module).values()
@@ -156,7 +157,7 @@ def test_every_count_of_the_audit_is_explained() -> None:
     documented = [code_of(row[0]) for row in OPERATING.table("Reading the audit")]
     counted = [field.name for field in dataclasses.fields(PartitionAudit)]
     counted.remove("partition")
-    assert documented == [*counted, "comparison.differences"]
+    assert documented == [*counted, "comparison.embeddings_waiting", "comparison.differences"]
 
 
 def test_the_settings_of_topics_are_those_that_topics_are_made_with() -> None:

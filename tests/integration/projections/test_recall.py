@@ -111,7 +111,7 @@ class TestReason:
             await tables.add(subject, vector=np.zeros(4, dtype=np.float32))
             result = await tables.recall.recall(subject, QUESTION, min_similarity=-1)
             assert result.memories == ()
-            assert result.reason is EmptyReason.NONE_ABOVE_THRESHOLD
+            assert result.reason is EmptyReason.NONE_SEARCHABLE
             assert result.unsearchable == 3
 
             best = await tables.add(subject)
