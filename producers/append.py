@@ -11,6 +11,7 @@ from uuid import UUID
 
 from producers import metrics
 from producers.ports import SubjectDirectory, TurnLog
+from producers.steps import Steps
 from producers.turns_input import TURNS_MAX, TurnInput
 from schemas.clock import utc_now
 from schemas.errors import InputTooLarge, InvalidInput, KeyringUnavailable, LogUnavailable
@@ -24,9 +25,6 @@ from schemas.tree import Punctured, address_for
 
 ROUNDS_MAX: Final = 4
 """How often a batch is appended when its users are erased again and again meanwhile."""
-
-_TURNS_PER_STEP: Final = 25
-"""Sealed between two looks at the event loop: one or two milliseconds, which recalls wait for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,7 +199,8 @@ class TurnAppender:
         subjects = await self._subjects(batch.tenant, [batch.inputs[index] for index in indexes])
         pending: list[_Pending] = []
         stopped: dict[UUID, Refused] = {}
-        for step, index in enumerate(indexes, start=1):
+        steps = Steps()
+        for index in indexes:
             keys = subjects[batch.inputs[index].user_id]
             if keys.subject in stopped:
                 batch.results[index] = stopped[keys.subject]
@@ -212,8 +211,7 @@ class TurnAppender:
                 batch.results[index] = Refused(error=error)
             except LogUnavailable as error:
                 batch.results[index] = stopped[keys.subject] = Refused(error=error)
-            if step % _TURNS_PER_STEP == 0:
-                await asyncio.sleep(0)
+            await steps.give_way()
         return pending
 
     def _submit(self, batch: _Batch, index: int, keys: SubjectKeys) -> _Pending:

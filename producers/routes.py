@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from producers.append import Appended, AppendResult, Refused
-from producers.json_text import decode_json
 from producers.metrics import count_refused, refusals_counted
+from producers.steps import Steps
+from producers.turns_body import read_items
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.clock import utc_now
 from schemas.errors import (
-    InputTooLarge,
     InvalidInput,
     LogBusy,
     LogUnavailable,
     MemledgerError,
 )
 from schemas.http import KINDS, bearer_token, detail_of, log_withheld, problem, problem_of
-from schemas.http_body import read_json_body
+from schemas.http_body import JsonBodies
 from schemas.records import Origin
 
 Authenticate = Callable[[str], Awaitable[str]]
 """Returns the tenant of an API key's token, or raises ``InvalidApiKey``."""
-
-_TURNS_PER_STEP: Final = 25
-"""Checked between two looks at the event loop, so that a long list delays no recall."""
 
 
 class Appender(Protocol):
@@ -49,7 +47,7 @@ def ingest_router(
     appender: Appender,
     authenticate: Authenticate,
     *,
-    request_bytes_max: int,
+    bodies: JsonBodies,
     clock: Callable[[], datetime] = utc_now,
 ) -> APIRouter:
     """Return the router of ``POST /v1/turns``.
@@ -57,7 +55,7 @@ def ingest_router(
     Args:
         appender: appends what was accepted.
         authenticate: tells the tenant of an API key; nothing in the body can.
-        request_bytes_max: the most bytes of one request.
+        bodies: reads the bodies of requests within bounds.
         clock: the current time, aware.
     """
     router = APIRouter()
@@ -71,96 +69,73 @@ def ingest_router(
     async def append_turns(request: Request) -> Response:
         """Accepted means that every replica of the log has acknowledged the turn.
 
-        One turn is answered with its `turn_id` and `position`, a list with one result for each of
-        its turns, in order: `accepted`, or `refused` with an `error`. A list of which no turn was
-        accepted is answered as a problem, with the same `results`.
+        One turn is answered with the ledger's own `turn_id`, its `position` and the id that it was
+        sent with, a list with one result for each of its turns, in order: `accepted`, or `refused`
+        with an `error`. A list of which no turn was accepted is answered as a problem, with the
+        same `results`.
         """
         try:
-            with refusals_counted(Origin.HTTP):
-                tenant = await authenticate(bearer_token(request))
-                # Lone surrogates that were written as escapes come through: the policy for text
-                # refuses them where they stand, so that they cost one turn, not the whole request.
-                body = decode_json(
-                    await read_json_body(
-                        request,
-                        bytes_max=request_bytes_max,
-                        remedy="send fewer turns in one request",
-                    )
-                )
-                items, is_list = _items(body)
-            results = await _append_all(appender, tenant, items, clock())
+            async with AsyncExitStack() as held:
+                with refusals_counted(Origin.HTTP):
+                    tenant = await authenticate(bearer_token(request))
+                    body = await held.enter_async_context(bodies.read(request))
+                    items, is_list = await read_items(body)
+                answers = await _append_all(appender, tenant, items, clock())
         except MemledgerError as error:
             return problem_of(error)
         if is_list:
-            return _list_response(results)
-        (result,) = results
-        if isinstance(result, Refused):
-            return problem_of(result.error)
-        return JSONResponse(_appended(result), status_code=HTTPStatus.ACCEPTED)
+            return _list_response(answers)
+        (answer,) = answers
+        if isinstance(answer.result, Refused):
+            return problem_of(answer.result.error)
+        return JSONResponse(
+            _appended(answer.result, answer.client_turn_id), status_code=HTTPStatus.ACCEPTED
+        )
 
     return router
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answer:
+    """What became of one item of a request.
+
+    Attributes:
+        result: accepted or refused.
+        client_turn_id: the client's own id of the turn, if it is one and has one.
+    """
+
+    result: AppendResult
+    client_turn_id: str | None
+
+
 async def _append_all(
     appender: Appender, tenant: str, items: Sequence[object], now: datetime
-) -> list[AppendResult]:
-    """Append those of the items that are turns, and return one result for each item."""
-    results: dict[int, AppendResult] = {}
+) -> list[_Answer]:
+    """Append those of the items that are turns, and return one answer for each item."""
+    answers: dict[int, _Answer] = {}
     turns: list[TurnInput] = []
     places: list[int] = []
+    steps = Steps()
     for place, item in enumerate(items):
         try:
             turns.append(read_turn(item, now=now))
             places.append(place)
         except InvalidInput as error:
             count_refused(Origin.HTTP, error)
-            results[place] = Refused(error=error)
-        if place % _TURNS_PER_STEP == 0:
-            await asyncio.sleep(0)
+            answers[place] = _Answer(result=Refused(error=error), client_turn_id=None)
+        await steps.give_way()
     if turns:
         appended = await appender.append(tenant, turns, Origin.HTTP)
-        results.update(zip(places, appended, strict=True))
-    return [results[place] for place in range(len(items))]
+        for place, turn, result in zip(places, turns, appended, strict=True):
+            answers[place] = _Answer(result=result, client_turn_id=turn.turn_id)
+    return [answers[place] for place in range(len(items))]
 
 
-def _items(body: object) -> tuple[list[object], bool]:
-    """Return what stands for turns in a body, and whether it came as a list."""
-    if not isinstance(body, dict):
-        raise InvalidInput(
-            field="body",
-            problem="is not a JSON object",
-            remedy='send the object of one turn, or {"turns": [...]}',
-        )
-    if "turns" not in body:
-        return [body], False
-    unknown = sorted(body.keys() - {"turns"})
-    if unknown:
-        raise InvalidInput(
-            field=ascii(unknown[0][:40])[1:-1],
-            problem="is not a known field next to turns",
-            remedy="send the fields of a turn inside its object in turns",
-        )
-    items = body["turns"]
-    if not isinstance(items, list) or not items:
-        raise InvalidInput(
-            field="turns",
-            problem="is not a list with something in it",
-            remedy=f"send a list of 1 to {TURNS_MAX} turns",
-        )
-    if len(items) > TURNS_MAX:
-        raise InputTooLarge(
-            field="turns",
-            problem=f"holds {len(items)} turns, the limit is {TURNS_MAX}",
-            remedy="send them in several requests",
-        )
-    return items, True
-
-
-def _list_response(results: Sequence[AppendResult]) -> Response:
-    described = [_described(result) for result in results]
-    errors = [result.error for result in results if isinstance(result, Refused)]
+def _list_response(answers: Sequence[_Answer]) -> Response:
+    described = [_described(answer) for answer in answers]
+    errors = [answer.result.error for answer in answers if isinstance(answer.result, Refused)]
     log_withheld(errors)
-    if len(errors) < len(results):
+    if len(errors) < len(answers):
         return JSONResponse({"results": described}, status_code=HTTPStatus.ACCEPTED)
     # Whatever may succeed later tells how to answer, since the caller will send that again.
     error = next((error for error in errors if isinstance(error, LogUnavailable)), None)
@@ -171,7 +146,7 @@ def _list_response(results: Sequence[AppendResult]) -> Response:
     return problem(
         kind.status,
         kind.title,
-        f"none of the {len(results)} turns was accepted: see results for each"
+        f"none of the {len(answers)} turns was accepted: see results for each"
         + ("" if error is None else "; send those that say retry again"),
         headers=headers,
         code=code,
@@ -179,10 +154,10 @@ def _list_response(results: Sequence[AppendResult]) -> Response:
     )
 
 
-def _described(result: AppendResult) -> dict[str, object]:
-    if isinstance(result, Appended):
-        return {"status": "accepted", **_appended(result)}
-    error = result.error
+def _described(answer: _Answer) -> dict[str, object]:
+    if isinstance(answer.result, Appended):
+        return {"status": "accepted", **_appended(answer.result, answer.client_turn_id)}
+    error = answer.result.error
     described: dict[str, object] = {
         "code": _code(error),
         "detail": detail_of(error),
@@ -193,8 +168,12 @@ def _described(result: AppendResult) -> dict[str, object]:
     return {"status": "refused", "error": described}
 
 
-def _appended(result: Appended) -> dict[str, str]:
-    return {"turn_id": str(result.turn_id), "position": result.position}
+def _appended(result: Appended, client_turn_id: str | None) -> dict[str, str | None]:
+    return {
+        "turn_id": str(result.turn_id),
+        "client_turn_id": client_turn_id,
+        "position": result.position,
+    }
 
 
 def _code(error: InvalidInput | LogUnavailable) -> str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas import text
 from schemas.errors import InputTooLarge, InvalidInput
+from schemas.json_text import require_names_once, shown_name
 
 TEXT_CHARACTERS_MAX: Final = 400_000
 """The most characters of a turn: the user's and the assistant's text together."""
@@ -21,7 +22,7 @@ TEXT_BYTES_MAX: Final = 1024 * 1024
 TURNS_MAX: Final = 500
 """The most turns of one request or batch."""
 
-_SHOWN_MAX: Final = 40
+_NAMES_SHOWN_MAX: Final = 40
 
 
 class TurnBody(BaseModel):
@@ -93,9 +94,11 @@ def read_turn(body: object, *, now: datetime) -> TurnInput:
         now: the current time, aware.
 
     Raises:
-        InvalidInput: a field is missing, unknown, of the wrong type or against the policy.
+        InvalidInput: a field is missing, unknown, there twice, of the wrong type or against the
+            policy.
         InputTooLarge: a field, or the texts together, are above their limit.
     """
+    require_names_once(body)
     try:
         fields = TurnBody.model_validate(body)
     except ValidationError as error:
@@ -217,10 +220,9 @@ def explain(error: ValidationError, body: object, model: type[BaseModel]) -> Inv
 
 
 def _unknown_fields(names: list[str], model: type[BaseModel]) -> InvalidInput:
-    # The names come from the caller too: they are repeated as far as they can be shown.
-    shown = [ascii(name[:_SHOWN_MAX]) for name in names[:_SHOWN_MAX]]
+    shown = [f"'{shown_name(name)}'" for name in names[:_NAMES_SHOWN_MAX]]
     return InvalidInput(
-        field=shown[0][1:-1] or "(a name of no characters)",
+        field=shown_name(names[0]),
         problem=f"unknown field{'s' if len(names) > 1 else ''} {', '.join(shown)}",
         remedy=f"leave it out; known are {', '.join(model.model_fields)}",
     )
@@ -228,6 +230,8 @@ def _unknown_fields(names: list[str], model: type[BaseModel]) -> InvalidInput:
 
 def _wanted(field: str, model: type[BaseModel]) -> str:
     described = model.model_fields[field].annotation
+    if field == "occurred_at" and described == str | None:
+        return 'send a time in quotes, such as "2026-03-01T09:30:00+01:00"'
     if described is str or described == str | None:
         return "send a JSON string, in quotes"
     return "send a JSON string or a number"

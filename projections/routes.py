@@ -26,11 +26,19 @@ from projections.recall import (
     Recall,
     RecalledMemory,
 )
-from schemas.http_body import read_json_body
+from schemas.errors import InvalidInput
+from schemas.http_body import JsonBodies
+from schemas.http_query import require_plain_query
+from schemas.json_text import decode_json, require_names_once
 from schemas.text import clean_user_id
 
 REQUEST_BYTES_MAX: Final = 128 * 1024
 """Holds the longest question and user id with every character escaped."""
+
+HELD_BYTES_MAX: Final = 8 * 1024 * 1024
+"""The most bytes of all questions that are read or answered at one time: 64 of the longest."""
+
+_FIELDS_TOLD_MAX: Final = 40
 
 Authenticate = Callable[[Request], Awaitable[str]]
 """Returns the tenant of a request's API key, or raises ``InvalidApiKey``."""
@@ -127,6 +135,9 @@ def query_router(
         find_subject: tells the subject of a tenant's user.
     """
     router = APIRouter()
+    bodies = JsonBodies(
+        bytes_max=REQUEST_BYTES_MAX, held_bytes_max=HELD_BYTES_MAX, remedy="send a shorter question"
+    )
 
     @router.post(
         "/v1/recall",
@@ -140,18 +151,19 @@ def query_router(
 
         Where there are none, `reason` tells `none_stored` from `none_above_threshold`.
         """
-        body = await _read_body(request)
-        subject = await find_subject(tenant, clean_user_id(body.user_id))
-        result = await recall.recall(
-            subject,
-            body.query,
-            limit=body.limit,
-            min_similarity=body.min_similarity,
-            as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
-            known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
-            at_least=body.at_least,
-            explain=body.explain,
-        )
+        async with bodies.read(request) as content:
+            body = _question(content)
+            subject = await find_subject(tenant, clean_user_id(body.user_id))
+            result = await recall.recall(
+                subject,
+                body.query,
+                limit=body.limit,
+                min_similarity=body.min_similarity,
+                as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
+                known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
+                at_least=body.at_least,
+                explain=body.explain,
+            )
         return RecallAnswer(
             recall_id=result.recall_id,
             memories=result.memories,
@@ -166,10 +178,12 @@ def query_router(
 
     @router.get("/v1/memories", summary="List what is stored of a user")
     async def get_memories(
+        request: Request,
         tenant: Annotated[str, Depends(authenticate)],
         asked: Annotated[MemoriesQuery, Query()],
     ) -> MemoryPage:
         """List memories, the latest recorded first, each with the words that caused it."""
+        require_plain_query(request.scope["query_string"])
         return await memories.list_memories(
             await find_subject(tenant, clean_user_id(asked.user_id)),
             history=asked.history,
@@ -181,24 +195,29 @@ def query_router(
     return router
 
 
-async def _read_body(request: Request) -> RecallBody:
-    """Read a question.
+def _question(content: bytearray) -> RecallBody:
+    """Return the question that a body asks.
 
     Raises:
-        HTTPException, InputTooLarge: see :func:`schemas.http_body.read_json_body`.
+        InvalidInput: it is not a JSON object, or one in which a name stands twice.
         RequestValidationError: it is not a question; names each field.
     """
-    content = await read_json_body(
-        request, bytes_max=REQUEST_BYTES_MAX, remedy="send a shorter question"
-    )
+    body = decode_json(content)
+    require_names_once(body)
+    if not isinstance(body, dict):
+        raise InvalidInput(
+            field="body",
+            problem="is not a JSON object",
+            remedy="send the object of a question, with user_id and query",
+        )
     try:
-        return RecallBody.model_validate_json(content.removeprefix(b"\xef\xbb\xbf"))
+        return RecallBody.model_validate(body)
     except ValidationError as error:
-        found = error.errors(include_input=False, include_url=False, include_context=False)
         located: list[Mapping[str, Any]] = [
-            {**detail, "loc": ("body", *detail["loc"])} for detail in found
+            {**detail, "loc": ("body", *detail["loc"])}
+            for detail in error.errors(include_input=False, include_url=False)
         ]
-        raise RequestValidationError(located) from None
+        raise RequestValidationError(located[:_FIELDS_TOLD_MAX]) from None
 
 
 def _documented(model: type[BaseModel]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from starlette.responses import Response
 
 from schemas.errors import (
     EmbeddingFailed,
+    GatewayBusy,
     InputTooLarge,
     InvalidApiKey,
     InvalidInput,
@@ -30,11 +31,13 @@ from schemas.errors import (
     LogBusy,
     LogUnavailable,
     MemledgerError,
+    MigrationError,
     NotCaughtUp,
     ReadModelUnavailable,
     SubjectErased,
     UnknownTenant,
 )
+from schemas.json_text import shown_name
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -67,6 +70,11 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     InputTooLarge: ProblemKind(
         status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, title="The request is above a limit"
     ),
+    GatewayBusy: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The gateway is busy",
+        retry_after_s=1,
+    ),
     InvalidApiKey: ProblemKind(
         status=HTTPStatus.UNAUTHORIZED, title="The API key is missing, malformed or not valid"
     ),
@@ -98,6 +106,13 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         detail="the read model cannot be asked, which says nothing of what is stored: send the "
         "request again",
     ),
+    MigrationError: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="A store lacks its tables",
+        retry_after_s=5,
+        detail="a store has not the tables of this release, and nothing was taken for erased or "
+        "empty: the operator must restore them",
+    ),
     # Not 503: everything works, the caller set a condition that did not hold in time.
     NotCaughtUp: ProblemKind(
         status=HTTPStatus.GATEWAY_TIMEOUT,
@@ -116,6 +131,30 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
 _UNEXPECTED: Final = ProblemKind(
     status=HTTPStatus.INTERNAL_SERVER_ERROR, title="The request failed in an unforeseen way"
 )
+
+
+_TEXT: Final = ("is not a text", "send a text, in JSON in quotes")
+_INTEGER: Final = ("is not a whole number", "send digits, such as 10")
+_NUMBER: Final = ("is not a number", "send a number, such as 0.3")
+_BOOLEAN: Final = ("is neither true nor false", "send true or false")
+_EXPECTED: Final[Mapping[str, tuple[str, str]]] = {
+    "missing": ("is missing", "send it"),
+    "string_type": _TEXT,
+    "string_unicode": (
+        "holds a lone surrogate (half a character)",
+        "send whole characters: a text was cut inside one, or decoded wrongly",
+    ),
+    "int_type": _INTEGER,
+    "int_parsing": _INTEGER,
+    "int_parsing_size": _INTEGER,
+    "int_from_float": _INTEGER,
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "finite_number": _NUMBER,
+    "bool_type": _BOOLEAN,
+    "bool_parsing": _BOOLEAN,
+}
+"""By what a validator calls an error: what is wrong with the field, and what to send."""
 
 
 def problem(
@@ -256,15 +295,24 @@ def _described(error: Mapping[str, Any]) -> dict[str, str]:
     # Only names and messages: the values are a user's words.
     location = error["loc"]
     name = ".".join(str(part) for part in location[1:]) or str(location[0])
+    if error["type"] == "json_invalid":
+        return _field_error("body", "is not JSON", "send one JSON object encoded as UTF-8")
+    if error["type"] == "extra_forbidden":
+        return _field_error(
+            shown_name(name), "is not a known field", "remove it, or check its spelling"
+        )
+    return _field_error(name, *_problem_and_remedy(error))
+
+
+def _problem_and_remedy(error: Mapping[str, Any]) -> tuple[str, str]:
+    bounds = error.get("ctx", {})
     match error["type"]:
-        case "extra_forbidden":
-            return _field_error(name, "is not a known field", "remove it, or check its spelling")
-        case "missing":
-            return _field_error(name, "is missing", "send it")
-        case "json_invalid":
-            return _field_error("body", "is not JSON", "send one JSON object encoded as UTF-8")
-        case _:
-            return _field_error(name, str(error["msg"]), "see the API reference at /docs")
+        case "greater_than_equal" if "ge" in bounds:
+            return "is too small", f"send {bounds['ge']} or more"
+        case "less_than_equal" if "le" in bounds:
+            return "is too large", f"send {bounds['le']} or less"
+        case kind:
+            return _EXPECTED.get(kind, (str(error["msg"]), "see the API reference at /docs"))
 
 
 def _field_error(field: str, problem_text: str, remedy: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from schemas.errors import ConfigurationError
@@ -63,7 +63,8 @@ class Settings(BaseSettings):
         gateway_host, gateway_port: where the HTTP API listens.
         worker_port, projector_port: where their ``/healthz``, ``/readyz``, ``/metrics`` listen; 0
             picks a free one.
-        request_bytes_max: most bytes of one HTTP request.
+        request_bytes_max: most bytes of one request that brings turns.
+        request_bytes_held_max: most bytes of all such requests that are in work at one time.
         recall_min_similarity: absolute cosine threshold of recall; ``None`` takes the embedder's.
     """
 
@@ -97,7 +98,8 @@ class Settings(BaseSettings):
     gateway_port: int = Field(default=8765, ge=0, le=65535)
     worker_port: int = Field(default=0, ge=0, le=65535)
     projector_port: int = Field(default=0, ge=0, le=65535)
-    request_bytes_max: int = Field(default=32 * 1024 * 1024, ge=1024)
+    request_bytes_max: int = Field(default=8 * 1024 * 1024, ge=1024)
+    request_bytes_held_max: int = Field(default=64 * 1024 * 1024, ge=1024)
     recall_min_similarity: float | None = Field(default=None, ge=-1, le=1)
 
     @field_validator("generation")
@@ -113,6 +115,17 @@ class Settings(BaseSettings):
     def _replication_is_a_number_of_brokers(cls, value: int) -> int:
         if value == 0:
             raise ValueError("give 1 to 16, or -1 for the broker's own default")
+        return value
+
+    @field_validator("request_bytes_held_max")
+    @classmethod
+    def _room_for_one_request(cls, value: int, info: ValidationInfo) -> int:
+        one = info.data.get("request_bytes_max", 0)
+        if value < one:
+            raise ValueError(
+                f"give at least MEMLEDGER_REQUEST_BYTES_MAX, which is {one}: else no request of "
+                "that size is ever taken"
+            )
         return value
 
     @field_validator("database_url", "keyring_url")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,8 @@ RECORD_BYTES_MAX: Final = 4 * 1024 * 1024
 
 BROKERS_REPLICATION: Final = -1
 """Leaves the number of replicas to the broker's ``default.replication.factor`` (KIP-464)."""
+
+_MEMORIES: Final = "memledger.memories."
 
 _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
@@ -54,6 +56,11 @@ class Topic:
     settings: Mapping[str, str]
 
 
+def generations_among(topics: Iterable[str]) -> list[str]:
+    """Return the generations whose outcomes have a topic among these, in order of their names."""
+    return sorted(name.removeprefix(_MEMORIES) for name in topics if name.startswith(_MEMORIES))
+
+
 def proposals_topic(generation: str) -> str:
     """Return the topic of a generation's proposals."""
     return f"memledger.proposals.{checked_generation(generation)}"
@@ -61,7 +68,7 @@ def proposals_topic(generation: str) -> str:
 
 def memories_topic(generation: str) -> str:
     """Return the topic of a generation's outcomes."""
-    return f"memledger.memories.{checked_generation(generation)}"
+    return f"{_MEMORIES}{checked_generation(generation)}"
 
 
 def checked_generation(generation: str) -> str:

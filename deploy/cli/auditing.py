@@ -6,13 +6,17 @@ import asyncio
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.addresses import Addresses, resolve, running_settings
 from deploy.cli.output import console, json_option, print_json, table
 from deploy.wiring import check_topics, embedder_of, keyring_of, ledger_of, read_model_of
 from projections.audit import AuditReport
 from projections.audit import audit as account
 from projections.digest import ReadModelComparer
+from schemas.errors import ConfigurationError
+from schemas.log.admin import topic_names
 from schemas.records import Closing
+from schemas.settings import Settings
+from schemas.topics import generations_among
 
 
 @click.command()
@@ -42,6 +46,7 @@ async def _audit(*, log_only: bool) -> AuditReport:
     settings = running_settings()
     addresses = resolve(settings)
     await check_topics(settings, addresses)
+    await _check_generation(settings, addresses)
     async with keyring_of(settings, addresses) as keyring:
         if log_only:
             return await account(
@@ -69,6 +74,22 @@ async def _audit(*, log_only: bool) -> AuditReport:
                     read_model, bootstrap=addresses.kafka_bootstrap, keyring=keyring
                 ).compare,
             )
+
+
+async def _check_generation(settings: Settings, addresses: Addresses) -> None:
+    """Refuse a generation of which there is no log.
+
+    Raises:
+        ConfigurationError: it is one; names those that there are.
+        LogUnavailable: the broker does not answer.
+    """
+    known = generations_among(await asyncio.to_thread(topic_names, addresses.kafka_bootstrap))
+    if settings.generation not in known:
+        raise ConfigurationError(
+            f"there is no log of the generation {settings.generation!r}: set MEMLEDGER_GENERATION "
+            f"to one of those that there are ({', '.join(known) or 'none'}), or start the pipeline "
+            "with it (memledger up), which makes one"
+        )
 
 
 def _print(report: AuditReport) -> None:

@@ -10,7 +10,7 @@ import click
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import json_option, print_json
 from deploy.wiring import keyring_of
-from schemas.errors import InvalidInput
+from schemas.errors import InvalidInput, UnknownTenant
 from schemas.settings import DEFAULT_TENANT
 from schemas.text import clean_identifier
 
@@ -33,7 +33,7 @@ def keys() -> None:
 @json_option
 def create(*, tenant: str, new_tenant: bool, as_json: bool) -> None:
     """Make an API key and print it, this once: only its hash is kept."""
-    name = clean_identifier("tenant", tenant)
+    name = clean_identifier("--tenant", tenant)
     token = asyncio.run(_create(name, new_tenant=new_tenant))
     if as_json:
         print_json({"tenant": name, "key_id": token.split("_")[1], "api_key": token})
@@ -58,10 +58,17 @@ async def _create(tenant: str, *, new_tenant: bool) -> str:
     async with keyring_of(settings, resolve(settings)) as keyring:
         if new_tenant:
             await keyring.ensure_tenant(tenant)
-        return await keyring.create_api_key(tenant)
+        try:
+            return await keyring.create_api_key(tenant)
+        except UnknownTenant:
+            raise UnknownTenant(
+                f"there is no tenant {tenant!r}: check its spelling, or make it together with its "
+                "first key by --new-tenant"
+            ) from None
 
 
 async def _revoke(key_id: str) -> None:
+    key_id = clean_identifier("KEY_ID", key_id)
     if key_id.count("_") == _TOKEN_PARTS - 1:
         raise InvalidInput(
             field="KEY_ID",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from typing import Any, Final, TypeVar
 
 import click
@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.home import dump_json
+from projections.moments import read_moment
+from schemas.errors import InvalidInput
+from schemas.text import DATE_ALONE
 
 _OBEYED: Final = ("Cc", "Cf", "Zl", "Zp")
 _JOINERS: Final = "\u200c\u200d"  # they only shape letters and emoji
@@ -77,12 +80,11 @@ class Moment(click.ParamType):
         if isinstance(value, datetime):
             return value
         try:
-            moment = datetime.fromisoformat(value)
+            if DATE_ALONE.fullmatch(value):
+                return datetime.combine(date.fromisoformat(value), time.max, UTC)
+            return read_moment("the time", value)
         except ValueError:
-            self.fail(f"{value!r} is no ISO 8601 time such as 2026-03-01T12:00:00Z", param, ctx)
-        if len(value) == len("2026-03-01"):
-            moment = moment.replace(hour=23, minute=59, second=59, microsecond=999_999)
-            return moment.replace(tzinfo=UTC)
-        if moment.tzinfo is None:
-            self.fail(f"{value!r} has no time zone: add Z or an offset such as +05:30", param, ctx)
-        return moment.astimezone(UTC)
+            self.fail(f"{value!r} is not in the calendar", param, ctx)
+        except InvalidInput as error:
+            remedy = "give date, time and zone such as 2026-03-01T12:00:00Z, or a date alone"
+            self.fail(f"{value!r} {error.problem}: {remedy}", param, ctx)

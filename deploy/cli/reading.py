@@ -19,9 +19,16 @@ from projections.embedders import CheckedEmbedder
 from projections.injection import injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
-from projections.recall import Recall, RecallResult
+from projections.recall import (
+    LIMIT_DEFAULT,
+    LIMIT_MAX,
+    QUERY_CHARACTERS_MAX,
+    Recall,
+    RecallResult,
+)
+from schemas.errors import InvalidInput
 from schemas.settings import DEFAULT_TENANT, Settings
-from schemas.text import clean_user_id
+from schemas.text import clean_identifier, clean_text
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -42,8 +49,18 @@ def user_options(verb: Verb) -> Verb:
 @click.command()
 @click.argument("question")
 @user_options
-@click.option("--limit", default=10, show_default=True, help="Most memories.")
-@click.option("--min-similarity", type=float, help="Absolute threshold instead of the embedder's.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, LIMIT_MAX),
+    default=LIMIT_DEFAULT,
+    show_default=True,
+    help="Most memories.",
+)
+@click.option(
+    "--min-similarity",
+    type=click.FloatRange(-1, 1),
+    help="Absolute threshold instead of the embedder's.",
+)
 @click.option("--as-of", type=Moment(), help="What was true at this time.")
 @click.option("--known-at", type=Moment(), help="What the ledger knew at this time.")
 @click.option("--explain", is_flag=True, help="Show threshold, candidates and the injection block.")
@@ -61,6 +78,7 @@ def recall(
     as_json: bool,
 ) -> None:
     """Show what would be recalled for QUESTION."""
+    clean_text("QUESTION", question, max_characters=QUERY_CHARACTERS_MAX)
 
     async def ask(
         read_model: ReadModel, embedder: CheckedEmbedder, subject: UUID | None, settings: Settings
@@ -115,6 +133,12 @@ def memories(
     *, user: str, tenant: str, history: bool, as_of: datetime | None, as_json: bool
 ) -> None:
     """List what is remembered of a user, with the words that caused it."""
+    if history and as_of is not None:
+        raise InvalidInput(
+            field="--as-of",
+            problem="shows one moment, and --history shows them all",
+            remedy="give one of the two",
+        )
 
     async def list_all(
         read_model: ReadModel, _: CheckedEmbedder, subject: UUID | None, __: Settings
@@ -155,6 +179,9 @@ async def _with_read_model(
     user: str,
     ask: Callable[[ReadModel, CheckedEmbedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
+    # Before anything is opened: what is wrong with the input is told whatever runs.
+    user_id = clean_identifier("--user", user)
+    tenant = clean_identifier("--tenant", tenant)
     settings = running_settings()
     addresses = resolve(settings)
     async with (
@@ -162,7 +189,6 @@ async def _with_read_model(
         keyring_of(settings, addresses) as keyring,
         read_model_of(settings, addresses, embedder, name="cli") as read_model,
     ):
-        user_id = clean_user_id(user)
         subjects = await keyring.subjects_for(tenant, [user_id], create=False)
         subject = subjects[user_id].subject if user_id in subjects else None
         return await ask(read_model, embedder, subject, settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Final
 from uuid import UUID, uuid4
@@ -21,8 +22,9 @@ from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.routes import query_router
-from schemas.errors import MemledgerError
-from schemas.http import bearer_token, install_problem_handlers, kind_of
+from schemas.errors import LogUnavailable, MemledgerError
+from schemas.http import bearer_token, install_problem_handlers
+from schemas.http_body import JsonBodies
 from schemas.keyring import Keyring
 from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
@@ -76,6 +78,8 @@ def make_app(
         title="memledger",
         version=version("memledger"),
         summary="Long-term memory for fleets of chat assistants, kept as a ledger.",
+        # An address is right or unknown: a redirection would repeat the host that a caller names.
+        redirect_slashes=False,
     )
     install_problem_handlers(app)
 
@@ -90,7 +94,11 @@ def make_app(
         ingest_router(
             TurnAppender(keyring, producer, settings.partitions),
             keyring.authenticate,
-            request_bytes_max=settings.request_bytes_max,
+            bodies=JsonBodies(
+                bytes_max=settings.request_bytes_max,
+                held_bytes_max=settings.request_bytes_held_max,
+                remedy="send fewer turns in one request",
+            ),
         )
     )
     app.include_router(
@@ -119,22 +127,29 @@ async def _unreachable(keyring: Keyring, read_model: ReadModel, *, bootstrap: st
 
     Whoever asks needs no key, so where the store is and what it said goes to the log alone.
     """
-    try:
-        async with asyncio.timeout(_READY_TIMEOUT_S):
-            await keyring.erased_among([uuid4()])
-            await read_model.ping()
-            if (
-                await asyncio.to_thread(
-                    partition_count, bootstrap, TURNS, timeout_s=_READY_TIMEOUT_S
-                )
-                is None
-            ):
-                return f"the topic {TURNS} does not exist"
-    except MemledgerError as error:
-        logger.warning("not ready: %s", error)
-        return f"{kind_of(error).title}: the gateway's log tells why"
-    except TimeoutError:
-        return f"a store did not answer within {_READY_TIMEOUT_S:g} s"
+
+    async def log() -> None:
+        count = await asyncio.to_thread(
+            partition_count, bootstrap, TURNS, timeout_s=_READY_TIMEOUT_S
+        )
+        if count is None:
+            raise LogUnavailable(f"the topic {TURNS} does not exist")
+
+    checks: dict[str, Callable[[], Awaitable[object]]] = {
+        "keyring": lambda: keyring.erased_among([uuid4()]),
+        "read model": read_model.ping,
+        "log": log,
+    }
+    deadline = asyncio.get_running_loop().time() + _READY_TIMEOUT_S
+    for store, check in checks.items():
+        try:
+            async with asyncio.timeout_at(deadline):
+                await check()
+        except MemledgerError as error:
+            logger.warning("not ready: the %s: %s", store, error)
+            return f"the {store} cannot be used: the gateway's log tells why"
+        except TimeoutError:
+            return f"the {store} did not answer within {_READY_TIMEOUT_S:g} s"
     return None
 
 

@@ -58,6 +58,16 @@ def partition_count(bootstrap: str, topic: str, *, timeout_s: float = _TIMEOUT_S
     return _existing(admin, timeout_s).get(topic)
 
 
+def topic_names(bootstrap: str, *, timeout_s: float = _TIMEOUT_S) -> frozenset[str]:
+    """Return the names of every topic.
+
+    Raises:
+        LogUnavailable: the broker did not answer.
+    """
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    return frozenset(_existing(admin, timeout_s))
+
+
 def _ensure_topics(bootstrap: str, topics: Sequence[Topic], replication: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     existing = _existing(admin, _TIMEOUT_S)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from types import SimpleNamespace
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import httpx
 import pytest
@@ -29,7 +29,6 @@ from tests.support.documents import ROOT, Page, code_of, codes_of
 from tests.unit.producers.fakes import InMemoryKeyring, InMemoryLog
 
 API = Page(ROOT / "docs" / "api.md")
-GOOD_TURN = {"user_id": "u", "conversation_id": "c", "user_text": "hello"}
 HEADERS = {"content-type": "application/json", "authorization": "Bearer a-key"}
 
 
@@ -74,57 +73,6 @@ def asked(
             return await client.request(method, address, content=content, headers=headers)
 
     return asyncio.run(ask())
-
-
-def filled(text: str) -> str:
-    """Return a text with ``<3 x a>`` written out as ``aaa``."""
-
-    def repeated(match: re.Match[str]) -> str:
-        return match[2].replace("\\ufeff", "\ufeff") * int(match[1])
-
-    return re.sub(r"<(\d+) x ([^>]+)>", repeated, text)
-
-
-def assert_answered(response: httpx.Response, answer: str) -> None:
-    told = re.fullmatch(r"(\d{3})(?: `([a-z_]+)`)?(?: (.+))?", answer)
-    assert told is not None, answer
-    status, code, fields = told.groups()
-    assert response.status_code == int(status), response.text[:500]
-    if code is None:
-        return
-    body = response.json()
-    assert body["code"] == code
-    assert body["detail"]
-    if fields is not None:
-        assert [error["field"] for error in body["errors"]] == [fields]
-        assert body["errors"][0]["remedy"]
-
-
-@pytest.mark.parametrize(
-    ("sent", "answer"),
-    [pytest.param(*row[1:], id=row[0]) for row in API.table("Input at the edges", number=0)],
-)
-def test_a_turn_at_the_edges_is_answered_as_documented(sent: str, answer: str) -> None:
-    told = code_of(sent)
-    if told.startswith("without "):
-        turn: dict[str, Any] = dict(GOOD_TURN)
-        del turn[told.removeprefix("without ")]
-    else:
-        turn = GOOD_TURN | json.loads(filled(told))
-    assert_answered(asked("POST", "/v1/turns", json.dumps(turn).encode()), answer)
-
-
-@pytest.mark.parametrize(
-    ("route", "sent", "answer"),
-    [pytest.param(*row[1:], id=row[0]) for row in API.table("Input at the edges", number=1)],
-)
-def test_a_request_at_the_edges_is_answered_as_documented(
-    route: str, sent: str, answer: str
-) -> None:
-    method, _, address = code_of(route).partition(" ")
-    text = filled("".join(codes_of(sent)))
-    content = re.sub(r'(?<![\w"])turn(?![\w"])', json.dumps(GOOD_TURN), text)
-    assert_answered(asked(method, address, content.encode()), answer)
 
 
 def test_every_route_has_its_section_and_every_section_its_route() -> None:

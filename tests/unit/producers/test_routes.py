@@ -27,6 +27,7 @@ from schemas.errors import (
     LogUnavailable,
 )
 from schemas.http import install_problem_handlers
+from schemas.http_body import JsonBodies
 from schemas.records import Origin
 from tests.support.broken_request import post_broken
 from tests.unit.producers.fakes import NOW, InMemoryAppender
@@ -34,6 +35,7 @@ from tests.unit.producers.fakes import NOW, InMemoryAppender
 TURN = {"user_id": "u", "conversation_id": "c", "user_text": "hello"}
 JSON = {"content-type": "application/json", "authorization": "Bearer key-of-acme"}
 BYTES_MAX = 4 * 1024 * 1024
+HELD_BYTES_MAX = 2 * BYTES_MAX
 
 
 class Api:
@@ -45,7 +47,12 @@ class Api:
         install_problem_handlers(self.app)
         self.app.include_router(
             ingest_router(
-                self.appender, _authenticate, request_bytes_max=BYTES_MAX, clock=lambda: NOW
+                self.appender,
+                _authenticate,
+                bodies=JsonBodies(
+                    bytes_max=BYTES_MAX, held_bytes_max=HELD_BYTES_MAX, remedy="send fewer turns"
+                ),
+                clock=lambda: NOW,
             )
         )
 
@@ -246,14 +253,20 @@ def test_parameters_of_the_content_type_do_not_matter() -> None:
         (b'{"a": 1} {"b": 2}', "Extra data at line 1, column 10"),
         (b'{"user_id": "\xff"}', "is not UTF-8 at byte 13"),
         (b'{"user_id": "\xed\xa0\x80"}', "is not UTF-8 at byte 13"),
-        (b"[" * 200_000, "is nested too deeply"),
-        (b'{"a":' * 200_000, "is nested too deeply"),
-        (b'{"turns":' + b"[" * 200_000, "is nested too deeply"),
-        (b"1" * 5_000, "holds a number that is too long"),
+        (b"[" * 40_000, "is nested too deeply"),
+        (b'{"a":' * 20_000, "is nested too deeply"),
+        (b'{"turns":' + b"[" * 40_000, "is nested too deeply"),
+        (b'{"turns": [1, ' + b"[" * 40_000, "is nested too deeply"),
+        (b"1" * 5_000, "is not a JSON object"),
         (b"[]", "is not a JSON object"),
         (b"null", "is not a JSON object"),
         (b'{"turns": []}', "is not a list with something in it"),
         (b'{"turns": {}}', "is not a list with something in it"),
+        (b'{"turns": [1],}', "is not JSON"),
+        (b'{"turns": [1]]', "is not JSON: Expecting ',' delimiter at line 1, column 14"),
+        (b'{"turns": [1 2]}', "is not JSON: Expecting ',' delimiter at line 1, column 14"),
+        (b'{"turns": [1]} 2', "is not JSON: Extra data at line 1, column 16"),
+        (b'{"turns": [1], "turns": [1]}', "turns: is there more than once; send each field once"),
         (b'{"turns": [1], "user_id": "u"}', "is not a known field next to turns"),
         (b'{"turns": [1], "\\ud800": "u"}', "is not a known field next to turns"),
     ],
@@ -273,7 +286,7 @@ def test_a_list_above_its_limit_is_413() -> None:
     api = Api()
     response = api.send({"turns": [TURN] * (TURNS_MAX + 1)})
     assert response.status_code == 413
-    assert "501" in response.json()["detail"]
+    assert "holds more than 500 turns; send them in several" in response.json()["detail"]
     assert api.appender.appended == []
 
 

@@ -1,0 +1,70 @@
+"""HTTP connections that end: uvicorn's protocol with a bound on waiting for a request."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, cast
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+IDLE_SECONDS_MAX: Final = 10.0
+"""How long a connection may be without a request in work: while the head of one is sent, or the
+rest of a body that was refused, or an answer is fetched."""
+
+CONNECTIONS_MAX: Final = 1_024
+"""The most connections at one time; whoever comes then is answered with 503. Each may hold 64 KiB
+of a body that nobody has read yet."""
+
+
+class BoundedProtocol(H11Protocol):
+    """Ends connections that keep the server waiting.
+
+    uvicorn's own timer runs between two requests only, and ends with the first byte: a head that
+    never is complete, or a body that goes on after its refusal, would hold a connection for ever.
+    """
+
+    idle_seconds_max: float = IDLE_SECONDS_MAX
+    _idle: asyncio.TimerHandle | None = None
+    _unfetched: int = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of a request."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        # uvicorn declares what is None before the first request as if it never were.
+        cycle = cast("object | None", self.cycle)
+        if self.transport.is_closing() or (cycle is not None and not self.cycle.response_complete):
+            self._stop_watching()
+        elif self._idle is None:
+            self._unfetched = self.transport.get_write_buffer_size()
+            self._idle = self.loop.call_later(self.idle_seconds_max, self._on_idle)
+
+    def _stop_watching(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _on_idle(self) -> None:
+        self._idle = None
+        unfetched = self.transport.get_write_buffer_size()
+        if 0 < unfetched < self._unfetched:
+            self._watch()  # the answer is being fetched, if slowly
+        else:
+            self.transport.abort()

@@ -1,0 +1,145 @@
+"""A connection that keeps the server waiting is ended, and one that works is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from deploy.processes.connections import BoundedProtocol
+from deploy.processes.serving import serving
+
+IDLE_S = 0.2
+GET = b"GET / HTTP/1.1\r\nHost: test\r\n"
+
+
+async def _slow(_: Request) -> Response:
+    await asyncio.sleep(2 * IDLE_S)
+    return PlainTextResponse("late")
+
+
+async def _large(_: Request) -> Response:
+    return PlainTextResponse("a" * 20_000_000)
+
+
+async def _unread(_: Request) -> Response:
+    return PlainTextResponse("refused", status_code=413)
+
+
+Act = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def _connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    app = Starlette(
+        routes=[
+            Route("/", _slow),
+            Route("/large", _large),
+            Route("/unread", _unread, methods=["POST"]),
+        ]
+    )
+    async with serving(app, host="127.0.0.1", port=0) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**16)
+        try:
+            yield reader, writer
+        finally:
+            writer.transport.abort()
+
+
+def _play(monkeypatch: pytest.MonkeyPatch, act: Act) -> None:
+    monkeypatch.setattr(BoundedProtocol, "idle_seconds_max", IDLE_S)
+
+    async def play() -> None:
+        async with asyncio.timeout(20), _connected() as (reader, writer):
+            await act(reader, writer)
+
+    asyncio.run(play())
+
+
+async def _ended(reader: asyncio.StreamReader) -> bool:
+    """Wait until the server has ended the connection."""
+    try:
+        while await reader.read(65_536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+@pytest.mark.parametrize("head", [b"", b"G", GET, GET + b"X: "])
+def test_a_head_that_never_is_complete_ends(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        assert await _ended(reader)
+
+    _play(monkeypatch, act)
+
+
+def test_a_head_that_comes_byte_by_byte_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def trickle() -> None:
+            writer.write(GET)
+            while True:
+                writer.write(b"X: 1\r\n")
+                await asyncio.sleep(IDLE_S / 10)
+
+        trickling = asyncio.create_task(trickle())
+        assert await _ended(reader)
+        trickling.cancel()
+        await asyncio.wait([trickling])
+
+    _play(monkeypatch, act)
+
+
+def test_a_request_in_work_may_take_its_time_and_another_one_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(2):
+            writer.write(GET + b"\r\n")
+            assert (await reader.readuntil(b"late")).startswith(b"HTTP/1.1 200")
+        assert await _ended(reader)
+
+    _play(monkeypatch, act)
+
+
+def test_a_body_that_goes_on_after_its_refusal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"POST /unread HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert (await reader.readuntil(b"refused")).startswith(b"HTTP/1.1 413")
+
+        async def trickle() -> None:
+            while True:
+                writer.write(b"1\r\na\r\n")
+                await asyncio.sleep(IDLE_S / 10)
+
+        trickling = asyncio.create_task(trickle())
+        assert await _ended(reader)
+        trickling.cancel()
+        await asyncio.wait([trickling])
+
+    _play(monkeypatch, act)
+
+
+def test_an_answer_that_nobody_fetches_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = asyncio.Event()
+    forget = BoundedProtocol.connection_lost
+
+    def connection_lost(connection: BoundedProtocol, error: Exception | None) -> None:
+        forget(connection, error)
+        lost.set()
+
+    monkeypatch.setattr(BoundedProtocol, "connection_lost", connection_lost)
+
+    async def act(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # What the sockets and the reader take is far less than the answer.
+        writer.write(b"GET /large HTTP/1.1\r\nHost: test\r\n\r\n")
+        await lost.wait()
+
+    _play(monkeypatch, act)
