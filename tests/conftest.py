@@ -20,10 +20,11 @@ from confluent_kafka.admin import AdminClient
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 
-from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from deploy.embedded import EmbeddedPostgres
 from schemas.errors import LogUnavailable
 from schemas.log.admin import ensure_topics
 from schemas.topics import ledger_topics
+from tests.support.brokers import Broker, broker_choice, new_broker
 
 GENERATION = "g1"
 PARTITIONS = 4
@@ -63,6 +64,16 @@ class TestStores:
     partitions: int
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what the trial broker cannot do, each test with its name and the reason."""
+    marked = [(item, mark) for item in items if (mark := item.get_closest_marker("lasting_broker"))]
+    if not marked or broker_choice().kind != "trial":
+        return
+    for item, mark in marked:
+        needs = mark.kwargs["reason"]
+        item.add_marker(pytest.mark.skip(reason=f"{item.name}: {needs}. {broker_choice().reason}"))
+
+
 @pytest.fixture(scope="session")
 def shared_home() -> Iterator[Path]:
     """A directory that Postgres' own user can walk to, which pytest's own is not."""
@@ -82,16 +93,16 @@ def postgres(shared_home: Path) -> Iterator[EmbeddedPostgres]:
 
 
 @pytest.fixture(scope="session")
-def broker(shared_home: Path) -> Iterator[EmbeddedBroker]:
-    """A running Kafka broker."""
-    server = EmbeddedBroker(shared_home / "kafka")
+def broker(shared_home: Path) -> Iterator[Broker]:
+    """A running broker."""
+    server = new_broker(shared_home)
     server.start()
     yield server
     server.stop()
 
 
 @pytest.fixture(scope="session")
-def kafka_bootstrap(broker: EmbeddedBroker) -> str:
+def kafka_bootstrap(broker: Broker) -> str:
     """The broker's address; its topics are whatever the test before left."""
     return broker.start()
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self
 
 from schemas.errors import MemledgerError
-
-_Identity: TypeAlias = tuple[int, int]
 
 
 class HomeVanished(MemledgerError):
@@ -16,11 +15,26 @@ class HomeVanished(MemledgerError):
 
 
 class Anchors:
-    """Remembers which files and directories stand at some paths."""
+    """Remembers which files and directories stand at some paths; to be used in a ``with``."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        """Remember what stands at the paths now."""
-        self._identities = {path: _identity(path) for path in paths}
+        """Remember what stands at the paths now.
+
+        Raises:
+            OSError: nothing does.
+        """
+        # Held open: a number that is free may be given to what is made in the same place.
+        self._held = {path: os.open(path, os.O_PATH) for path in paths}
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of what is remembered."""
+        for descriptor in self._held.values():
+            os.close(descriptor)
+        self._held.clear()
 
     def require_unmoved(self) -> None:
         """Return where everything is still what it was.
@@ -28,8 +42,8 @@ class Anchors:
         Raises:
             HomeVanished: something is gone, or something else stands in its place.
         """
-        for path, identity in self._identities.items():
-            if _identity(path) != identity:
+        for path, descriptor in self._held.items():
+            if not _stands_at(path, os.fstat(descriptor)):
                 raise HomeVanished(
                     f"{path} was removed or replaced while the pipeline ran: everything is "
                     "stopped and nothing is made anew; put it back, or begin with another "
@@ -37,9 +51,8 @@ class Anchors:
                 )
 
 
-def _identity(path: Path) -> _Identity | None:
+def _stands_at(path: Path, remembered: os.stat_result) -> bool:
     try:
-        found = path.stat()
+        return os.path.samestat(path.stat(), remembered)
     except (FileNotFoundError, NotADirectoryError):
-        return None
-    return found.st_dev, found.st_ino
+        return False

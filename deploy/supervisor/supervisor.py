@@ -111,21 +111,26 @@ class Supervisor:
     def _start_and_keep_running(self) -> None:
         """Return when told to stop, or when a log was lost with which everything begins anew."""
         addresses = self._stores.start(self._announce)
-        anchors = Anchors([self._home.lock_file, *self._stores.directories])
-        if self._stopping.is_set():
-            return
-        self._mark_log(addresses)
-        self._announce("preparing topics, databases and keys")
-        asyncio.run(prepare(self._settings, addresses, self._home))
+        with Anchors([self._home.lock_file, *self._stores.directories]) as anchors:
+            if self._stopping.is_set():
+                return
+            self._mark_log(addresses)
+            self._announce("preparing topics, databases and keys")
+            asyncio.run(prepare(self._settings, addresses, self._home))
+            if self._start_children(addresses):
+                self._announce("all processes are started")
+                self._keep_running(addresses, anchors)
+
+    def _start_children(self, addresses: Addresses) -> bool:
+        """Start every process; return whether nobody said to stop meanwhile."""
         if not self._children:
             self._describe_children(addresses)
         for child in self._children:
             if self._stopping.is_set():
-                return
+                return False
             child.start()
             self._write_state(addresses)
-        self._announce("all processes are started")
-        self._keep_running(addresses, anchors)
+        return True
 
     def _mark_log(self, addresses: Addresses) -> None:
         if not isinstance(self._stores.broker, TrialBroker):

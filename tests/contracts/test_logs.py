@@ -33,6 +33,7 @@ class TestKafka(LogContract):
     def opened(self, ledger_bootstrap: str) -> Callable[[], Opened]:
         return lambda: _in_kafka(ledger_bootstrap)
 
+    @pytest.mark.lasting_broker(reason="records are deleted from the log's beginning")
     @pytest.mark.parametrize("left", [0, 2])
     def test_is_read_to_its_end_where_the_broker_removed_records(
         self, kafka_bootstrap: str, left: int
@@ -55,6 +56,7 @@ class TestKafka(LogContract):
         _make(kafka_bootstrap, topic, {"cleanup.policy": "delete"})
         asyncio.run(act())
 
+    @pytest.mark.lasting_broker(reason="the log is compacted")
     @pytest.mark.timeout(180)
     def test_is_read_from_any_offset_where_compaction_removed_records(
         self, kafka_bootstrap: str

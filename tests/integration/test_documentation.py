@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from deploy.supervisor.ports import free_port
-from tests.support.command import memledger
+from tests.support.command import clean_environment, memledger
 from tests.support.documents import ROOT, Page
 
 README = Page(ROOT / "README.md")
@@ -59,7 +58,7 @@ def test_the_first_five_minutes_of_the_readme_go_as_it_says(home: Path, tmp_path
         ["/usr/bin/env", "bash", script],
         cwd=ROOT,
         env={
-            **_environment(),
+            **clean_environment(),
             "MEMLEDGER_HOME": str(home),
             "MEMLEDGER_GATEWAY_PORT": str(free_port()),
         },
@@ -111,14 +110,6 @@ def _chat_app(directory: Path) -> Path:
     path = directory / "chat_app.py"
     path.write_text(block + CHAT)
     return path
-
-
-def _environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP"))
-    }
 
 
 def _objects(output: str, member: str) -> list[dict[str, Any]]:

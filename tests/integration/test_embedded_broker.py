@@ -29,6 +29,8 @@ from deploy.embedded.jars import JARS_VARIABLE
 from deploy.embedded.ports import HOST
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.lasting_broker(reason="it is about that broker itself")
+
 TOPIC = "kept"
 PARTITIONS = 2
 RECORDS = 400

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.brokers import broker_choice
+
 _TIMEOUT_S = 180.0
 
 
@@ -33,17 +35,27 @@ class Finished:
         return json.loads(self.output)
 
 
-def memledger(*arguments: str, environment: Mapping[str, str]) -> Finished:
-    """Run ``memledger`` with nothing of ours in its environment but what is given."""
+def clean_environment() -> dict[str, str]:
+    """Return this process' environment without settings, but for the kind of broker of this run."""
     clean = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP"))
     }
+    if broker_choice().kind == "trial":
+        clean["MEMLEDGER_BROKER"] = "trial"
+    return clean
+
+
+def memledger(*arguments: str, environment: Mapping[str, str]) -> Finished:
+    """Run ``memledger`` with nothing of ours in its environment but what is given.
+
+    A broker that it is to embed is of the kind that this run has.
+    """
     command = Path(sys.executable).with_name("memledger")
     finished = subprocess.run(
         [command, *arguments],
-        env={**clean, **environment},
+        env={**clean_environment(), **environment},
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,

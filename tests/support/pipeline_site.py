@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from typing import Any, Final
 import psycopg
 
 from deploy.addresses import KEYRING_DATABASE, Addresses
-from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from deploy.embedded import EmbeddedPostgres
 from deploy.home import Home
 from deploy.supervisor.ports import free_port
 from deploy.supervisor.stores import READ_MODEL_DATABASE
@@ -24,15 +23,15 @@ from schemas.log.reader import bounds, new_consumer, read_to_end
 from schemas.log.sealed import LogRecord
 from schemas.settings import Settings
 from schemas.topics import TURNS, memories_topic
+from tests.support.brokers import broker_choice, new_broker
 from tests.support.chat_client import ChatClient
-from tests.support.command import memledger
+from tests.support.command import clean_environment, memledger
 from tests.support.journal import Journal
 from tests.support.journal_extractor import CONTROL_VARIABLE, JOURNAL_VARIABLE
 from tests.support.waiting import wait_until
 
 GENERATION = "g1"
 _LOG_SHOWN = 4_000
-_OURS = ("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP")
 
 
 _TREE: Final = Path(__file__).parents[2]
@@ -63,12 +62,12 @@ class PipelineSite:
             # A turn may be blocked for as long as a test wants.
             "extract_timeout_s": 600,
             "gateway_port": free_port(),
+            "broker": broker_choice().kind,
             **settings,
         }
         self.settings = Settings(**told)  # type: ignore[arg-type] # checked by pydantic
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         self.environment = {
-            **clean,
+            **clean_environment(),
             **{f"MEMLEDGER_{name.upper()}": str(value) for name, value in told.items()},
             JOURNAL_VARIABLE: str(self.journal.path),
             CONTROL_VARIABLE: str(self.journal.control_path),
@@ -76,7 +75,7 @@ class PipelineSite:
             "PYTHONPATH": str(_TREE),
         }
         self.postgres = EmbeddedPostgres(self.home.postgres)
-        self.broker = EmbeddedBroker(self.home.broker, heap_mb=320)
+        self.broker = new_broker(root, heap_mb=320)
 
     @property
     def gateway_url(self) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from deploy.embedded import EmbeddedBroker, EmbeddedPostgres
+from deploy.embedded import EmbeddedPostgres
 from projections.projector import Projector
 from schemas.events import MemoryAdded
 from schemas.topics import memories_topic
 from tests.conftest import TestStores
+from tests.support.brokers import Broker
 from tests.support.projection import opened
 from tests.support.waiting import eventually
 
@@ -50,8 +51,9 @@ def test_what_is_written_while_postgres_is_down_is_applied_once_it_is_back(
     asyncio.run(scenario())
 
 
+@pytest.mark.lasting_broker(reason="the broker stops and comes back with what it held")
 def test_the_projector_reads_on_when_the_broker_is_back(
-    stores: TestStores, broker: EmbeddedBroker
+    stores: TestStores, broker: Broker
 ) -> None:
     async def scenario() -> None:
         async with opened(stores) as projection, projection.projecting() as projector:
