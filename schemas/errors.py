@@ -138,6 +138,8 @@ class EmbeddingFailed(MemledgerError):
 class EmbedderMismatch(EmbeddingFailed):
     """The read model was built with an embedder of another name, dimension or model."""
 
+    code = "embedder_mismatch"
+
 
 class EmbedderUnavailable(EmbeddingFailed):
     """The embedder cannot be asked, or not in time: no text is at fault.
