@@ -153,11 +153,23 @@ class Home:
             probe.write_bytes(b"")
             probe.unlink()
         except OSError as error:
-            raise ConfigurationError(
-                f"{self.root} cannot be written ({error.strerror}): free or remount the disk, or "
-                "set MEMLEDGER_HOME to a directory that can"
-            ) from None
+            raise self._unwritable(error) from None
         return self
+
+    def _unwritable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"{self.root} cannot be written ({error.strerror}): free or remount the disk, or "
+            "set MEMLEDGER_HOME to a directory that can"
+        )
+
+    def _remove(self, file: Path) -> None:
+        # Asked first: on a read-only disk, what is not there cannot be removed either.
+        if not file.exists():
+            return
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def read_state(self) -> RunState | None:
         """Return what was last said to run here, or ``None``; its processes may be gone."""
@@ -180,8 +192,12 @@ class Home:
         write_private(self.state_file, state.model_dump_json(indent=2))
 
     def forget_state(self) -> None:
-        """Remove the state file."""
-        self.state_file.unlink(missing_ok=True)
+        """Remove the state file.
+
+        Raises:
+            ConfigurationError: it cannot be removed.
+        """
+        self._remove(self.state_file)
 
     def read_supervisor(self) -> ChildState | None:
         """Return the supervisor that last held this home; it may be gone."""
@@ -195,8 +211,12 @@ class Home:
         write_private(self.supervisor_file, supervisor.model_dump_json())
 
     def forget_supervisor(self) -> None:
-        """Say that nobody holds this home."""
-        self.supervisor_file.unlink(missing_ok=True)
+        """Say that nobody holds this home.
+
+        Raises:
+            ConfigurationError: it cannot be said.
+        """
+        self._remove(self.supervisor_file)
 
 
 def disk_use_bytes(directory: Path) -> int:

@@ -175,6 +175,7 @@ class TestALongTurn:
 
 
 class TestTheClear:
+    @pytest.mark.lasting_broker(reason="the files of the broker's log are searched")
     def test_holds_no_word_and_no_id_of_a_user(self, pipeline: Pipeline) -> None:
         client = pipeline.client()
         client.post_lists([_turn(turn_id=f"turnquappe-said-{n}") for n in range(20)])

@@ -34,6 +34,7 @@ def pipeline() -> Iterator[SupervisedPipeline]:
 
 
 class TestKilling:
+    @pytest.mark.lasting_broker(reason="the broker is killed and keeps what it had")
     def test_loses_and_doubles_nothing(self, pipeline: SupervisedPipeline) -> None:
         client = pipeline.client()
         conversations = Conversations(seed=SEED, users=50)

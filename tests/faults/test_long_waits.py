@@ -77,6 +77,7 @@ class TestABlockedTurn:
         assert_nothing_lost_or_doubled(pipeline, client, note=f"seed {SEED}")
         assert sum(calls_by_turn(pipeline).values()) == len(client.accepted) + 1
 
+    @pytest.mark.lasting_broker(reason="the log is compacted")
     def test_is_processed_after_a_kill_though_the_log_around_it_has_gaps(
         self, pipeline: Pipeline
     ) -> None:
@@ -104,6 +105,7 @@ class TestABlockedTurn:
 
 
 class TestAnOutcomeThatComesTwice:
+    @pytest.mark.lasting_broker(reason="the log is compacted")
     def test_changes_nothing_now_nor_in_a_rebuild_after_compaction(
         self, pipeline: Pipeline
     ) -> None:

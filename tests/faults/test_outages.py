@@ -36,7 +36,15 @@ def pipeline() -> Iterator[Pipeline]:
 
 class TestAStoreThatIsDown:
     @pytest.mark.parametrize(
-        ("seed", "kill"), [(SEED, Pipeline.kill_postgres), (SEED + 1, Pipeline.kill_broker)]
+        ("seed", "kill"),
+        [
+            (SEED, Pipeline.kill_postgres),
+            pytest.param(
+                SEED + 1,
+                Pipeline.kill_broker,
+                marks=pytest.mark.lasting_broker(reason="the broker is killed and keeps its log"),
+            ),
+        ],
     )
     def test_is_told_to_who_posts_and_caught_up_with(
         self, pipeline: Pipeline, seed: int, kill: Callable[[Pipeline], None]

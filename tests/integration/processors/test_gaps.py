@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -70,6 +71,7 @@ async def gone(pipeline: OneProcess, placed: list[Placed], keys: list[bytes | No
     await eventually(removed, what="the broker to compact the log", timeout_s=120)
 
 
+@pytest.mark.lasting_broker(reason="the log is compacted")
 def test_nothing_is_skipped_in_a_log_with_holes(stores: TestStores) -> None:
     async def run() -> None:
         compact_eagerly(stores.kafka_bootstrap)
