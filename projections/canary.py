@@ -2,7 +2,9 @@
 
 Name and dimension tell a great change. A server that was given another model of the same dimension
 tells nothing, and its vectors would stand among the old ones with arbitrary cosines. So the vector
-of one fixed sentence is recorded with the read model at first use, and compared from then on.
+of one fixed sentence is recorded with the read model at first use, and compared from then on. Some
+memories whose vectors come from the log bear witness too: a read model that is rebuilt has recorded
+nothing yet, while its log may hold the vectors of the model before.
 """
 
 from __future__ import annotations
@@ -10,18 +12,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from statistics import median_low
+from typing import Final, TypeAlias
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projections.embedders.checks import CheckedEmbedder
-from projections.read_model import ReadModel
-from projections.vectors import HalfVectors, halves_of
+from projections.read_model import ReadModel, name_every_subject
+from projections.vectors import HalfVectors, Halves, halves_of
 from schemas.database import load_queries
-from schemas.embedding import PartlyEmbedded
+from schemas.embedding import PartlyEmbedded, embed_each
 from schemas.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingFailed
 from schemas.ports import Vectors
 
@@ -38,7 +42,17 @@ other texts and with another number of threads; 0.09 against ``hash`` of the sam
 CHECK_EVERY_S: Final = 300.0
 """A model that is exchanged under a process that runs is found out within this time."""
 
+WITNESSES: Final = 5
+"""Most of them decide, so that a few vectors that another model left behind do not."""
+
 _AGAIN_AFTER_S: Final = 15.0
+_CALLS_MAX: Final = 2 * WITNESSES
+
+Vector: TypeAlias = NDArray[np.float32]
+"""Of shape ``(dimension,)``."""
+
+ErasedAmong: TypeAlias = Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]
+"""Returns those of some subjects whose destruction is recorded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,33 +60,70 @@ class Canary:
     """What is recorded of the model.
 
     Attributes:
-        vector: of the sentence, shape ``(dimension,)``.
+        vector: of the sentence.
         model: what the model called itself; ``None`` where it did not say.
     """
 
-    vector: NDArray[np.float32]
+    vector: Vector
     model: str | None
 
 
-async def recorded_canary(
-    read_model: ReadModel, vector: NDArray[np.float32], model: str | None
-) -> Canary:
-    """Return what is recorded with the read model; record this where nothing is.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Witness:
+    """A memory's words with the vector that the log holds of them."""
 
-    Raises:
-        ReadModelUnavailable: the read model cannot be reached.
+    content: str
+    vector: Vector
+
+
+class ModelRecords:
+    """What a read model knows of the model that made its vectors.
+
+    Every method raises ``ReadModelUnavailable`` where it cannot be reached.
     """
-    async with read_model.connection() as connection:
-        found = await (await connection.execute(_QUERIES["select_canary"], binary=True)).fetchone()
-        if found is None:
-            first = {"vectors": HalfVectors([halves_of(vector)]), "model": model}
-            await connection.execute(_QUERIES["record_canary"], first)
-            # Another process may have been faster.
+
+    def __init__(self, read_model: ReadModel, *, erased_among: ErasedAmong) -> None:
+        """Wire it.
+
+        Args:
+            read_model: the tables.
+            erased_among: tells whose words may not be read any more.
+        """
+        self._read_model = read_model
+        self._erased_among = erased_among
+
+    async def canary(self) -> Canary | None:
+        """Return what is recorded."""
+        async with self._read_model.connection() as connection:
             cursor = await connection.execute(_QUERIES["select_canary"], binary=True)
             found = await cursor.fetchone()
-    assert found is not None, "a read model has its one row from the start"  # noqa: S101 - made with the tables
-    halves, name = found
-    return Canary(vector=np.frombuffer(halves, "<f2").astype(np.float32), model=name)
+        return None if found is None else Canary(vector=_of_halves(found[0]), model=found[1])
+
+    async def record(self, canary: Canary) -> Canary:
+        """Record it, and return what is recorded: another process may have been faster."""
+        first = {"vectors": HalfVectors([halves_of(canary.vector)]), "model": canary.model}
+        async with self._read_model.connection() as connection:
+            await connection.execute(_QUERIES["record_canary"], first)
+        return await self.canary() or canary
+
+    async def discard(self) -> None:
+        """Forget what is recorded."""
+        async with self._read_model.connection() as connection:
+            await connection.execute(_QUERIES["discard_canary"])
+
+    async def witnesses(self) -> list[Witness]:
+        """Return a few memories with the vectors that came with them out of the log."""
+        async with self._read_model.connection() as connection, connection.transaction():
+            await name_every_subject(connection)
+            asked = {"limit": WITNESSES}
+            cursor = await connection.execute(_QUERIES["select_witnesses"], asked, binary=True)
+            found = await cursor.fetchall()
+        erased = await self._erased_among({subject for subject, _, _ in found}) if found else ()
+        return [
+            Witness(content=content, vector=_of_halves(halves))
+            for subject, content, halves in found
+            if subject not in erased
+        ]
 
 
 class VerifiedEmbedder:
@@ -86,7 +137,7 @@ class VerifiedEmbedder:
     def __init__(
         self,
         embedder: CheckedEmbedder,
-        read_model: ReadModel,
+        records: ModelRecords,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -94,18 +145,18 @@ class VerifiedEmbedder:
 
         Args:
             embedder: the embedder.
-            read_model: the tables whose vectors it is to be compared with.
+            records: what the read model knows of the model that made its vectors.
             clock: a time in seconds that never goes back.
         """
         self._embedder = embedder
-        self._read_model = read_model
+        self._records = records
         self._clock = clock
         self._check_at = float("-inf")
         self._checking = asyncio.Lock()
         self._names: set[str | None] = set()
         self._mismatch: EmbedderMismatch | None = None
-        self._failure: EmbeddingFailed | None = None
-        self._failed_at = float("-inf")
+        self._failed = 0
+        self._failure = ""
 
     @property
     def name(self) -> str:
@@ -172,54 +223,82 @@ class VerifiedEmbedder:
             )
 
     async def _verify_if_due(self) -> None:
-        asked_at = self._clock()
-        if asked_at >= self._check_at:
+        if self._clock() >= self._check_at:
+            failed = self._failed
             async with self._checking:
+                if self._failed != failed:
+                    # The comparison that this one waited for failed: many would wait for many.
+                    raise EmbedderUnavailable(self._failure)
                 if self._clock() >= self._check_at:  # nobody else has done it meanwhile
-                    await self._verify(asked_at)
+                    await self._verify()
         if self._mismatch is not None:
             raise EmbedderMismatch(str(self._mismatch))
 
-    async def _verify(self, asked_at: float) -> None:
-        if self._failure is not None and self._failed_at >= asked_at:
-            # The comparison that this one waited for failed: many would wait for many deadlines.
-            raise EmbedderUnavailable(str(self._failure))
-        try:
-            vector = (await self._embedder.embed([SENTENCE]))[0]
-        except EmbeddingFailed as error:
-            self._failure, self._failed_at = error, self._clock()
-            if isinstance(error, EmbedderUnavailable):
-                raise
+    async def _verify(self) -> None:
+        witnesses = await self._records.witnesses()
+        texts = [SENTENCE, *(witness.content for witness in witnesses)]
+        found = await embed_each(self._embedder, texts, calls_max=_CALLS_MAX)
+        vector, *of_witnesses = found.vectors
+        if vector is None:
             # Whatever is wrong with the answer, it is not the caller's texts.
-            raise EmbedderUnavailable(f"for a fixed sentence, {error}") from error
-        self._failure = None
-        name = self._embedder.answered_as
-        recorded = await recorded_canary(self._read_model, vector, name)
-        cosine = float(vector @ recorded.vector) / float(np.linalg.norm(recorded.vector))
-        if cosine < COSINE_MIN:
-            self._names.clear()
-            self._mismatch = EmbedderMismatch(self._told(recorded, name, cosine))
-            self._check_at = self._clock() + _AGAIN_AFTER_S
-            _LOG.error("%s", self._mismatch)
+            self._failed += 1
+            self._failure = "; ".join(found.problems)
+            raise EmbedderUnavailable(self._failure)
+        answered = Canary(vector=vector, model=self._embedder.answered_as)
+        recorded = await self._records.canary()
+        if recorded is not None and _cosine(vector, recorded.vector) < COSINE_MIN:
+            self._differs(answered, recorded, _cosine(vector, recorded.vector))
             return
-        if name != recorded.model and name not in self._names:
+        pairs = zip(witnesses, of_witnesses, strict=True)
+        cosines = [_cosine(one.vector, again) for one, again in pairs if again is not None]
+        if cosines and median_low(cosines) < COSINE_MIN:
+            # What is recorded came later than the log's vectors, from the model that answers now.
+            await self._records.discard()
+            self._differs(answered, None, median_low(cosines))
+            return
+        self._agrees(answered, recorded or await self._records.record(answered))
+
+    def _differs(self, answered: Canary, recorded: Canary | None, cosine: float) -> None:
+        self._names.clear()
+        self._mismatch = EmbedderMismatch(self._told(answered, recorded, cosine))
+        self._check_at = self._clock() + _AGAIN_AFTER_S
+        _LOG.error("%s", self._mismatch)
+
+    def _agrees(self, answered: Canary, recorded: Canary) -> None:
+        if answered.model not in {recorded.model, *self._names}:
             _LOG.warning(
                 "the embedder %s answers as %r, at first it was %r; its vectors are the same",
                 self.name,
-                name,
+                answered.model,
                 recorded.model,
             )
-        self._names.add(name)
+        self._names.add(answered.model)
         self._mismatch = None
         self._check_at = self._clock() + CHECK_EVERY_S
 
-    def _told(self, recorded: Canary, name: str | None, cosine: float) -> str:
-        answering = f"as {name!r}" if name is not None else "without naming itself"
+    def _told(self, answered: Canary, recorded: Canary | None, cosine: float) -> str:
+        compared = (
+            "those of memories in its log"
+            if recorded is None
+            else f"that of a fixed sentence, recorded of {_named(recorded.model)}"
+        )
         return (
-            f"another model answers for the embedder {self.name!r} ({answering}) than the read "
-            f"model's vectors were made with ({recorded.model!r}): the fixed sentence's cosine is "
+            f"another model answers for the embedder {self.name!r} ({_named(answered.model)}) than "
+            f"made the read model's vectors: compared with {compared}, the cosine is "
             f"{cosine:.2f} instead of 1. Let the server serve the model it had. To keep this one, "
             "give it another name (MEMLEDGER_EMBEDDER_MODEL) and a generation of its own "
             "(MEMLEDGER_GENERATION), or drop the generation's schema: the vectors are then made "
             "anew"
         )
+
+
+def _named(model: str | None) -> str:
+    return "a model that does not name itself" if model is None else f"the model {model!r}"
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(one @ other) / float(np.linalg.norm(one) * np.linalg.norm(other))
+
+
+def _of_halves(halves: Halves) -> Vector:
+    return np.frombuffer(halves, "<f2").astype(np.float32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -18,7 +18,7 @@ from uuid import UUID
 import psycopg
 
 from projections import vector_metrics as metrics
-from projections.canary import SENTENCE
+from projections.canary import SENTENCE, ErasedAmong
 from projections.read_model import ReadModel, count_waiting, name_every_subject, name_subjects
 from projections.vectors import HalfVectors, Halves, halves_of
 from schemas.database import load_queries
@@ -34,9 +34,6 @@ BATCH_MAX: Final = 32
 
 _FILL_TRIES: Final = 5
 _FILL_PAUSE_S: Final = 0.05
-
-ErasedAmong = Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]
-"""Returns those of some subjects whose destruction is recorded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,8 +14,7 @@ import click
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
 from deploy.wiring import embedder_of, keyring_of, read_model_of
-from projections.canary import VerifiedEmbedder
-from projections.embedders import CheckedEmbedder
+from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.injection import injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
@@ -27,6 +26,7 @@ from projections.recall import (
     RecallResult,
 )
 from schemas.errors import InvalidInput
+from schemas.ports import Embedder
 from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.text import clean_identifier, clean_text
 
@@ -81,11 +81,11 @@ def recall(
     clean_text("QUESTION", question, max_characters=QUERY_CHARACTERS_MAX)
 
     async def ask(
-        read_model: ReadModel, embedder: CheckedEmbedder, subject: UUID | None, settings: Settings
+        read_model: ReadModel, embedder: Embedder, subject: UUID | None, settings: Settings
     ) -> RecallResult:
         recalls = Recall(
             read_model,
-            VerifiedEmbedder(embedder, read_model),
+            embedder,
             partitions=settings.partitions,
             min_similarity=settings.recall_min_similarity,
         )
@@ -141,7 +141,7 @@ def memories(
         )
 
     async def list_all(
-        read_model: ReadModel, _: CheckedEmbedder, subject: UUID | None, __: Settings
+        read_model: ReadModel, _: Embedder, subject: UUID | None, __: Settings
     ) -> list[ListedMemory]:
         listing = Memories(read_model)
         found: list[ListedMemory] = []
@@ -177,7 +177,7 @@ def memories(
 async def _with_read_model(
     tenant: str,
     user: str,
-    ask: Callable[[ReadModel, CheckedEmbedder, UUID | None, Settings], Awaitable[Answer]],
+    ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
     # Before anything is opened: what is wrong with the input is told whatever runs.
     user_id = clean_identifier("--user", user)
@@ -191,7 +191,9 @@ async def _with_read_model(
     ):
         subjects = await keyring.subjects_for(tenant, [user_id], create=False)
         subject = subjects[user_id].subject if user_id in subjects else None
-        return await ask(read_model, embedder, subject, settings)
+        records = ModelRecords(read_model, erased_among=keyring.erased_among)
+        verified = VerifiedEmbedder(embedder, records)
+        return await ask(read_model, verified, subject, settings)
 
 
 def _print_explanation(result: RecallResult) -> None:

@@ -17,7 +17,7 @@ from deploy.processes.serving import run_process, serving
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.routes import ingest_router
-from projections.canary import VerifiedEmbedder
+from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
@@ -49,7 +49,8 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ) as read_model,
         producer_of(addresses, name="gateway") as producer,
     ):
-        verified = VerifiedEmbedder(embedder, read_model)
+        records = ModelRecords(read_model, erased_among=keyring.erased_among)
+        verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
         app = make_app(
             settings,

@@ -18,7 +18,7 @@ from deploy.wiring import (
 )
 from processors.extractors.loading import make_extractor
 from processors.worker import Worker, WorkerParts
-from projections.canary import VerifiedEmbedder
+from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.vector_repair import VectorRepair
 from schemas.settings import Settings
 from schemas.tasks import end_tasks
@@ -40,7 +40,8 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ledger_of(read_model) as ledger,
         producer_of(addresses, name="worker") as producer,
     ):
-        verified = VerifiedEmbedder(embedder, read_model)
+        records = ModelRecords(read_model, erased_among=keyring.erased_among)
+        verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
         worker = Worker(
             WorkerParts(
@@ -56,7 +57,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         repair = VectorRepair(
             read_model,
             # What is made later may wait for an embedder that the turns leave alone.
-            VerifiedEmbedder(embedder.without_breaker(), read_model),
+            VerifiedEmbedder(embedder.without_breaker(), records),
             erased_among=keyring.erased_among,
         )
 

@@ -22,6 +22,17 @@ WHERE canary IS NULL;
 -- Return both.
 SELECT canary, canary_model FROM read_model WHERE canary IS NOT NULL;
 
+-- name: discard_canary
+-- Forget both: they were recorded of another model than the memories' vectors are of.
+UPDATE read_model SET canary = NULL, canary_model = NULL;
+
+-- name: select_witnesses
+-- Return some memories whose vectors came with them out of the log, from among the first rows.
+SELECT subject, content, embedding
+FROM (SELECT subject, content, embedding, vector_made_at FROM memories LIMIT 1000) AS first
+WHERE embedding IS NOT NULL AND vector_made_at IS NULL
+LIMIT %(limit)s;
+
 -- name: name_subjects
 -- Let this transaction see and write the rows of these subjects, which come as an array's text.
 SELECT set_config('memledger.subjects', %(subjects)s, true);
