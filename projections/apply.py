@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
+
+from psycopg import AsyncCursor
+from psycopg.rows import TupleRow
 
 from projections import projector_metrics as metrics
 from projections.batch import (
@@ -48,6 +51,8 @@ from schemas.records import Closing
 from schemas.topics import TURNS, memories_topic
 
 _QUERIES: Final = load_queries("projections", "sql/projector.sql")
+
+Cursor: TypeAlias = AsyncCursor[TupleRow]
 
 
 class PositionMoved(MemledgerError):
@@ -164,9 +169,13 @@ class Applier:
     async def _transact(self, batch: Batch) -> _Applied:
         async with (
             self._read_model.connection() as connection,
+            # Statements whose results nobody waits for travel together.
+            connection.pipeline() as pipeline,
             connection.transaction(),
         ):
-            await self._enter(connection, batch)
+            moved = await self._enter(connection, batch)
+            await pipeline.sync()
+            _check_moved(moved.rowcount, len(batch.advances))
             # Inside the fence, so no destruction can be committed between this and our rows.
             keys = await self._keyring.fresh_keys(batch.outcome_subjects)
             opened = open_outcomes(
@@ -183,8 +192,11 @@ class Applier:
             counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
-            void_changes, left_out = await self._change(connection, counted)
+            changed, left_out = await self._change(connection, counted)
             await self._finish(connection, batch, counted)
+            # What Postgres refuses is raised here and not by the commit.
+            await pipeline.sync()
+            void_changes = sum(named - cursor.rowcount for named, cursor in changed)
         return _Applied(
             batch=batch,
             opened=opened,
@@ -194,7 +206,8 @@ class Applier:
             vectors_left_out=left_out,
         )
 
-    async def _enter(self, connection: Connection, batch: Batch) -> None:
+    async def _enter(self, connection: Connection, batch: Batch) -> Cursor:
+        """Send what opens a batch; return what will tell how many positions moved."""
         entered = {
             "lock_class": FENCE_LOCK_CLASS,
             "partitions": batch.partitions,
@@ -202,7 +215,7 @@ class Applier:
         }
         await _execute(connection, "enter", entered)
         places = list(batch.advances)
-        moved = await connection.execute(
+        return await connection.execute(
             _QUERIES["advance_positions"],
             {
                 "topics": [topic for topic, _ in places],
@@ -211,11 +224,6 @@ class Applier:
                 "after": [batch.advances[place].after for place in places],
             },
         )
-        if moved.rowcount != len(places):
-            raise PositionMoved(
-                f"{len(places) - moved.rowcount} of {len(places)} positions were moved by another "
-                "projector, which holds the partitions now"
-            )
 
     async def _refuse(self, connection: Connection, refused: Sequence[RefusedOutcome]) -> None:
         """Close the turns of outcomes that were set aside, as dead-lettered."""
@@ -292,15 +300,20 @@ class Applier:
 
     async def _change(
         self, connection: Connection, counted: Sequence[OpenedOutcome]
-    ) -> tuple[int, int]:
-        """Carry out what outcomes change; return the void changes and the vectors left out."""
-        void_changes = left_out = 0
+    ) -> tuple[list[tuple[int, Cursor]], int]:
+        """Send what outcomes change.
+
+        Returns:
+            How many versions each statement names, with what will tell how many it found; and the
+            number of vectors left out.
+        """
+        changed: list[tuple[int, Cursor]] = []
+        left_out = 0
         for group in grouped(change for opened in counted for change in opened.changes):
             left_out += await self._insert(connection, group)
             for name, columns, versions in _updates(group):
-                cursor = await connection.execute(_QUERIES[name], columns)
-                void_changes += versions - cursor.rowcount
-        return void_changes, left_out
+                changed.append((versions, await connection.execute(_QUERIES[name], columns)))
+        return changed, left_out
 
     async def _insert(self, connection: Connection, group: ChangeGroup) -> int:
         if not group.inserts:
@@ -346,6 +359,14 @@ class Applier:
             metrics.DEAD_LETTERS_APPENDED.labels(generation, poison.stage).inc()
         metrics.VOID_CHANGES.labels(generation).inc(applied.void_changes)
         metrics.VECTORS_LEFT_OUT.labels(generation).inc(applied.vectors_left_out)
+
+
+def _check_moved(moved: int, places: int) -> None:
+    if moved != places:
+        raise PositionMoved(
+            f"{places - moved} of {places} positions were moved by another projector, which holds "
+            "the partitions now"
+        )
 
 
 def _updates(group: ChangeGroup) -> list[tuple[str, Columns, int]]:

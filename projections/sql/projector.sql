@@ -3,11 +3,14 @@
 -- name: enter
 -- Hold the fence of each partition, shared and taken in ascending order, until the transaction
 -- ends; let it see and write the rows of these subjects, which come as an array's text; plan its
--- statements for the tables as large as they are now.
+-- statements once for all batches, and by indexes only, as the ledger's questions are planned.
 SELECT
     pg_advisory_xact_lock_shared(%(lock_class)s::integer, ordered.partition),
     set_config('memledger.subjects', %(subjects)s, true),
-    set_config('plan_cache_mode', 'force_custom_plan', true)
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true)
 FROM (
     SELECT partition FROM unnest(%(partitions)b::integer[]) AS listed (partition) ORDER BY partition
 ) AS ordered;
