@@ -271,30 +271,28 @@ def _sealed(batch: _Batch, index: int, keys: SubjectKeys) -> tuple[UUID, SealedR
 
 async def _acknowledged(pending: Sequence[_Pending], results: dict[int, AppendResult]) -> None:
     """Wait for every acknowledgement and note what became of each turn."""
-    if not pending:
-        return
-    # Waiting for all at once costs one wake-up; every future is looked at below.
-    await asyncio.wait([turn.offset for turn in pending])
     for turn in pending:
-        error = turn.offset.exception()
-        if error is None:
-            results[turn.index] = Appended(
-                turn_id=turn.turn_id, partition=turn.partition, offset=turn.offset.result()
-            )
-        elif isinstance(error, InvalidInput | LogUnavailable):
+        # One after the other: reports come many at a time, so few of these waits wait.
+        try:
+            offset = await turn.offset
+        except (InvalidInput, LogUnavailable) as error:
             results[turn.index] = Refused(error=error)
         else:
-            raise error
+            results[turn.index] = Appended(
+                turn_id=turn.turn_id, partition=turn.partition, offset=offset
+            )
 
 
 def _count(batch: _Batch, answers: Sequence[AppendResult], originals: Sequence[int]) -> None:
+    accepted = 0
     for index, (answer, original) in enumerate(zip(answers, originals, strict=True)):
         if index != original and answer is batch.results[original]:
             continue  # a repetition, counted where it was said first
         if isinstance(answer, Refused):
             metrics.count_refused(batch.origin, answer.error)
         else:
-            metrics.TURNS_ACCEPTED.labels(batch.origin.value).inc()
+            accepted += 1
+    metrics.TURNS_ACCEPTED.labels(batch.origin.value).inc(accepted)
 
 
 def _originals(inputs: Sequence[TurnInput]) -> list[int]:

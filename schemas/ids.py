@@ -11,11 +11,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid4
 
 APPEND_NONCE_BYTES: Final = 8
 KEY_BYTES: Final = 16 + APPEND_NONCE_BYTES
+
+_REMEMBERED: Final = 8192
+"""Ids that are kept: one turn's are asked for several times, while few thousand are under way."""
 
 
 def turn_id(id_secret: bytes, client_turn_id: str | None) -> UUID:
@@ -32,11 +36,13 @@ def turn_id(id_secret: bytes, client_turn_id: str | None) -> UUID:
     return UUID(bytes=digest[:16])
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def proposal_id(generation: str, turn: UUID) -> UUID:
     """Return the id of the proposal that a generation makes for a turn."""
     return _derived(b"proposal", generation.encode(), turn.bytes)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def outcome_id(generation: str, turn: UUID) -> UUID:
     """Return the id of the outcome that closes a turn in a generation."""
     return _derived(b"outcome", generation.encode(), turn.bytes)
@@ -73,8 +79,5 @@ def record_id_of_key(key: bytes | None) -> UUID | None:
 
 def _derived(*parts: bytes) -> UUID:
     # Each part is preceded by its length, so that no two different sequences hash the same bytes.
-    digest = hashlib.blake2s(digest_size=16, person=b"ml-id")
-    for part in parts:
-        digest.update(len(part).to_bytes(4, "big"))
-        digest.update(part)
-    return UUID(bytes=digest.digest())
+    framed = b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
+    return UUID(bytes=hashlib.blake2s(framed, digest_size=16, person=b"ml-id").digest())

@@ -8,6 +8,7 @@ hash is that of Kafka's default partitioner, so that other languages' tools find
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +18,9 @@ _SEED: Final = 0x9747B28C
 _MULTIPLIER: Final = 0x5BD1E995
 _WORD: Final = 0xFFFFFFFF
 _POSITIVE: Final = 0x7FFFFFFF
+
+_REMEMBERED: Final = 16_384
+"""Subjects whose partition is kept: those who talk now, each of whom is asked for every turn."""
 
 
 def murmur2(data: bytes) -> int:
@@ -36,6 +40,7 @@ def murmur2(data: bytes) -> int:
     return hashed ^ (hashed >> 15)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def partition_for(subject: UUID, partitions: int) -> int:
     """Return the partition, from 0, of every record of a subject.
 

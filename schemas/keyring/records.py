@@ -27,14 +27,22 @@ class SubjectKeys:
     tenant: str | None
     id_secret: bytes = field(repr=False)
     seeds: SeedSet = field(repr=False)
+    _last: dict[int, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def leaf_key(self, address: int) -> bytes:
         """Return the key of 32 bytes that seals the record at an address.
 
+        The last one is remembered: a turn, its proposal and its outcome lie at one address.
+
         Raises:
             Punctured: the key was forgotten.
         """
-        return self.seeds.leaf_key(address)
+        key = self._last.get(address)
+        if key is None:
+            key = self.seeds.leaf_key(address)
+            self._last.clear()
+            self._last[address] = key
+        return key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
