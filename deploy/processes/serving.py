@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from deploy.processes.connections import CONNECTIONS_MAX, BoundedProtocol
 from schemas.errors import ConfigurationError, EmbedderMismatch, MemledgerError
 from schemas.settings import Settings
 
@@ -70,6 +71,8 @@ async def serving(app: Any, *, host: str, port: int) -> AsyncIterator[int]:  # n
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            http=BoundedProtocol,
+            limit_concurrency=CONNECTIONS_MAX,
             log_level="warning",
             access_log=False,
             lifespan="off",
