@@ -16,7 +16,10 @@ ELEMENT_BYTES_MAX: Final = 32 * 1024 * 1024
 """The largest element that is held in memory; far above the longest conversation of an export."""
 
 _CHUNK_BYTES: Final = 256 * 1024
-_STRUCTURE: Final = re.compile(rb'["{}\[\],]')
+# Everything up to the next structural character, strings that end in what is held included; with
+# or without commas among the characters at which to stop.
+_PASSED: Final = re.compile(rb'(?:[^"{}\[\],]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+_PASSED_WITH_COMMAS: Final = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 # Possessive, so that a text of many escapes is passed over without anything to come back to.
 _STRING_REST: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _KEY_IN_FRONT: Final = re.compile(rb'"([^"\\]{1,64})"\s*:\s*\Z')
@@ -64,21 +67,27 @@ class _Scanner:
         self.at -= index
         self.oversized = False
 
-    def next_stop(self) -> int | None:
-        """Return the next structural character, or ``None`` at the end of the file."""
+    def next_stop(self, *, commas: bool = True) -> int | None:
+        """Return the next structural character, or ``None`` at the end of the file.
+
+        Args:
+            commas: whether a comma is one.
+        """
+        passed = _PASSED if commas else _PASSED_WITH_COMMAS
         while True:
             if self._in_string and not self._leave_string():
                 return None
-            found = _STRUCTURE.search(self.text, self.at)
-            if found is None:
-                self.at = len(self.text)
+            found = passed.match(self.text, self.at)
+            self.at = self.at if found is None else found.end()
+            if self.at == len(self.text):
                 if not self.read_on():
                     return None
                 continue
-            self.at = found.end()
-            stop = self.text[found.start()]
+            stop = self.text[self.at]
+            self.at += 1
             if stop != ord('"'):
                 return stop
+            # A string that goes on beyond what is held.
             self._in_string = True
 
     def _leave_string(self) -> bool:
@@ -159,7 +168,7 @@ def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
     number = 1
     depth = 0
     scanner.keep_from(scanner.at)
-    while (stop := scanner.next_stop()) is not None:
+    while (stop := scanner.next_stop(commas=depth == 0)) is not None:
         if stop in _OPENING:
             depth += 1
             continue

@@ -20,6 +20,7 @@ from producers.importers.records import Conversation, ImportedTurn
 from producers.importers.stable_ids import StableIds
 from producers.turns_input import explain
 from schemas import text
+from schemas.json_text import require_names_once
 
 
 class TurnFields(BaseModel):
@@ -45,15 +46,19 @@ def conversation_of(body: object, place: str, ids: StableIds, *, now: datetime) 
         now: the current time, aware.
 
     Raises:
-        InvalidInput: a field is missing, unknown or of the wrong type, or the time cannot be used.
+        InvalidInput: a field is missing, unknown, there twice or of the wrong type, or the time
+            cannot be used.
     """
+    require_names_once(body)
     try:
         fields = TurnFields.model_validate(body)
     except ValidationError as error:
         raise explain(error, body, TurnFields) from None
     occurred_at, offset = _moment(fields.occurred_at, now=now)
     turn = ImportedTurn(
-        client_turn_id=fields.turn_id or _id_of(fields, occurred_at, ids),
+        client_turn_id=fields.turn_id
+        if fields.turn_id is not None
+        else _id_of(fields, occurred_at, ids),
         place=place,
         user_text=fields.user_text,
         assistant_text=fields.assistant_text,
