@@ -210,6 +210,15 @@ def _question(content: bytearray) -> RecallBody:
             problem="is not a JSON object",
             remedy="send the object of a question, with user_id and query",
         )
+    unknown = [name for name in body if name not in RecallBody.model_fields]
+    if unknown:
+        # Names alone: the validator looks at no value where a name is not even text.
+        raise RequestValidationError(
+            [
+                {"type": "extra_forbidden", "loc": ("body", name)}
+                for name in unknown[:_FIELDS_TOLD_MAX]
+            ]
+        )
     try:
         return RecallBody.model_validate(body)
     except ValidationError as error:
@@ -217,7 +226,7 @@ def _question(content: bytearray) -> RecallBody:
             {**detail, "loc": ("body", *detail["loc"])}
             for detail in error.errors(include_input=False, include_url=False)
         ]
-        raise RequestValidationError(located[:_FIELDS_TOLD_MAX]) from None
+        raise RequestValidationError(located) from None
 
 
 def _documented(model: type[BaseModel]) -> dict[str, Any]:

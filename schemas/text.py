@@ -73,13 +73,45 @@ def clean_text(field: str, value: str, *, max_characters: int, blank: bool = Fal
     """
     # What cannot fit however it is composed is not worth composing.
     _require_length(field, value, _COMPOSED_MAX * max_characters, limit=max_characters)
-    normal = _normalised(field, value)
+    normal = normal_form(field, value)
     _require_length(field, normal, max_characters, limit=max_characters)
     if not blank and _is_blank(normal):
         raise InvalidInput(
             field=field, problem="is empty or blank", remedy="send at least one visible character"
         )
     return normal
+
+
+def normal_form(field: str, value: str) -> str:
+    """Return a text in Unicode normal form C, in a time that grows with its length alone.
+
+    Args:
+        field: the field's name, as the caller spells it.
+        value: the text.
+
+    Raises:
+        InvalidInput: it holds NUL, a lone surrogate or more than ``MARKS_MAX`` combining marks in a
+            row.
+    """
+    nul = value.find("\x00")
+    if nul >= 0:
+        raise InvalidInput(
+            field=field,
+            problem=f"holds a NUL character at position {nul}",
+            remedy="remove it",
+        )
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            field=field,
+            problem=f"holds a lone surrogate (half a character) at position {error.start}",
+            remedy="send whole characters: a text was cut inside one, or decoded wrongly",
+        ) from None
+    _require_few_marks(field, value)
+    return unicodedata.normalize("NFC", value)
 
 
 def clean_user_id(value: str) -> str:
@@ -182,28 +214,6 @@ def parse_epoch(
             remedy="give seconds since 1970-01-01T00:00:00Z, or an ISO 8601 time with its zone",
         ) from None
     return _require_past(field, moment, now=now, skew=skew)
-
-
-def _normalised(field: str, value: str) -> str:
-    nul = value.find("\x00")
-    if nul >= 0:
-        raise InvalidInput(
-            field=field,
-            problem=f"holds a NUL character at position {nul}",
-            remedy="remove it",
-        )
-    if value.isascii():
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            field=field,
-            problem=f"holds a lone surrogate (half a character) at position {error.start}",
-            remedy="send whole characters: a text was cut inside one, or decoded wrongly",
-        ) from None
-    _require_few_marks(field, value)
-    return unicodedata.normalize("NFC", value)
 
 
 def _require_few_marks(field: str, value: str) -> None:

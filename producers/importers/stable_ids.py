@@ -6,11 +6,12 @@ twice is two turns, and a file that is imported again adds nothing.
 
 from __future__ import annotations
 
-import unicodedata
 from hashlib import blake2b
 from typing import Final
 
 from producers.importers.recent import Recent
+from schemas import text
+from schemas.errors import InvalidInput
 
 REMEMBERED_MAX: Final = 100_000
 """Of how many different turns without an id it is remembered how often they came: 20 MB. One that
@@ -45,8 +46,15 @@ def digest_of(*parts: str) -> bytes:
     """Return 16 bytes that tell sequences of texts apart, whatever their spelling in Unicode."""
     digest = blake2b(digest_size=_ID_BYTES, person=b"ml-jsonlines")
     for part in parts:
-        # Half a character is for the policy to refuse; here it must only not be in the way.
-        encoded = unicodedata.normalize("NFC", part).encode("utf-8", "surrogatepass")
+        encoded = _spelling(part).encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)
     return digest.digest()
+
+
+def _spelling(part: str) -> str:
+    try:
+        return text.normal_form("text", part)
+    except InvalidInput:
+        # Such a text is for the policy to refuse; here it must only not be in the way.
+        return part
