@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+import gzip
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from projections.embedders import CheckedEmbedder, OpenAIEmbedder
-from schemas.errors import EmbeddingFailed
+from projections.embedders.openai import COMPONENT_BYTES_MAX, ENVELOPE_BYTES_MAX
+from schemas.embedding import EmbeddingFault, PartlyEmbedded
+from schemas.errors import EmbedderUnavailable, EmbeddingFailed
 from tests.support.embeddings_server import (
     DIMENSION,
     EmbeddingsServer,
     embeddings_server,
     status,
     with_items,
+    with_vectors,
 )
 
 Result = TypeVar("Result")
@@ -26,7 +31,9 @@ Result = TypeVar("Result")
 class _Scene:
     """A server, an embedder that asks it, and the pauses the embedder made."""
 
-    def __init__(self, server: EmbeddingsServer, *, ask_dimension: bool = False) -> None:
+    def __init__(
+        self, server: EmbeddingsServer, *, ask_dimension: bool = False, deadline_s: float = 30.0
+    ) -> None:
         self.server = server
         self.pauses_s: list[float] = []
         self.embedder = CheckedEmbedder(
@@ -37,6 +44,7 @@ class _Scene:
                 base_url=server.base_url + "/",
                 api_key="key-1",
                 ask_dimension=ask_dimension,
+                deadline_s=deadline_s,
                 sleep=self._sleep,
             )
         )
@@ -45,10 +53,15 @@ class _Scene:
         self.pauses_s.append(seconds)
 
 
-def _play(act: Callable[[_Scene], Awaitable[Result]], *, ask_dimension: bool = False) -> Result:
+def _play(
+    act: Callable[[_Scene], Awaitable[Result]],
+    *,
+    ask_dimension: bool = False,
+    deadline_s: float = 30.0,
+) -> Result:
     async def play() -> Result:
         async with embeddings_server() as server:
-            scene = _Scene(server, ask_dimension=ask_dimension)
+            scene = _Scene(server, ask_dimension=ask_dimension, deadline_s=deadline_s)
             try:
                 return await act(scene)
             finally:
@@ -225,5 +238,221 @@ def test_a_server_that_is_not_there_fails_after_its_retries() -> None:
 
         assert len(scene.pauses_s) == 3
         await nowhere.aclose()
+
+    _play(act)
+
+
+def test_good_vectors_of_an_answer_come_with_the_faults_of_the_bad_ones() -> None:
+    bad: dict[str, tuple[object, EmbeddingFault]] = {
+        "nan": ([float("nan"), 0, 0, 0], EmbeddingFault.NOT_FINITE),
+        "zero": ([0, 0, 0, 0], EmbeddingFault.ZERO),
+        "short": ([1, 0, 0], EmbeddingFault.WRONG_DIMENSION),
+        "long": ([1, 0, 0, 0, 0], EmbeddingFault.WRONG_DIMENSION),
+        "empty": ([], EmbeddingFault.WRONG_DIMENSION),
+        "null": (None, EmbeddingFault.MISSING),
+        "digits": (["1", "0", "0", "0"], EmbeddingFault.MISSING),
+        "nested": ([[1], [0], [0], [0]], EmbeddingFault.MISSING),
+        "ragged": ([[1], 0, 0, 0], EmbeddingFault.MISSING),
+        "holes": ([1, None, 0, 0], EmbeddingFault.MISSING),
+        "truths": ([True, False, False, False], EmbeddingFault.MISSING),
+        "endless": ([10**400, 0, 0, 0], EmbeddingFault.MISSING),
+        "text": ("AACAPw==", EmbeddingFault.MISSING),
+    }
+    texts = [one for name in bad for one in (f"good {name}", name)]
+
+    def answer(body: dict[str, Any]) -> Response:
+        items = [
+            {
+                "index": index,
+                "embedding": bad[text][0] if text in bad else [len(text), 1, 0, 0],
+            }
+            for index, text in enumerate(body["input"])
+        ]
+        return with_items(list(reversed(items)))
+
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [answer]
+        with pytest.raises(PartlyEmbedded) as partly:
+            await scene.embedder.embed(texts)
+        assert partly.value.faults == {texts.index(name): fault for name, (_, fault) in bad.items()}
+        for position, text in enumerate(texts):
+            if text not in bad:
+                first, second = partly.value.vectors[position, :2]
+                assert first / second == pytest.approx(len(text), rel=1e-5)
+        assert "MEMLEDGER_EMBEDDER_DIMENSION" in str(partly.value)
+
+    _play(act)
+
+
+def test_components_that_are_large_or_small_are_brought_to_length_1() -> None:
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [
+            lambda _body: with_items(
+                [
+                    {"index": 0, "embedding": [3e37, 4e37, 0, 0]},
+                    {"index": 1, "embedding": [3e-20, 4e-20, 0, 0]},
+                ]
+            )
+        ]
+        vectors = await scene.embedder.embed(["a", "b"])
+        assert vectors[:, :2].ravel().tolist() == pytest.approx([0.6, 0.8] * 2)
+
+    _play(act)
+
+
+def test_of_an_endless_answer_no_more_is_read_than_its_vectors_can_need() -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 64 * 1024
+            yield b" " * 64 * 1024
+            await asyncio.sleep(0)  # or the server would never see that nobody reads
+
+    async def act(scene: _Scene) -> None:
+        limit = ENVELOPE_BYTES_MAX + 2 * (DIMENSION * COMPONENT_BYTES_MAX + 1024)
+        scene.server.answers = [lambda _body: StreamingResponse(endless())]
+        with pytest.raises(EmbeddingFailed, match=f"above {limit} bytes"):
+            await scene.embedder.embed(["a", "b"])
+
+    _play(act)
+    assert sent < 16 * 1024 * 1024, "it went on reading"
+
+
+def test_of_an_endless_error_only_the_beginning_is_read() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b" " * 64 * 1024
+            await asyncio.sleep(0)
+
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [lambda _body: StreamingResponse(endless(), status_code=404)]
+        with pytest.raises(EmbedderUnavailable, match="HTTP 404"):
+            await scene.embedder.embed(["a"])
+
+    _play(act)
+
+
+def test_the_longest_good_answer_fits() -> None:
+    async def act(scene: _Scene) -> None:
+        component = -1.2345678901234567e-300  # as many characters as a float has
+        vector = [component] * (DIMENSION - 1) + [-0.12345678901234567]
+        scene.server.answers = [
+            lambda body: with_items(
+                [
+                    {"object": "embedding", "index": index, "embedding": vector}
+                    for index, _ in enumerate(body["input"])
+                ]
+            )
+        ]
+        vectors = await scene.embedder.embed(["a"] * 256)
+        assert vectors.shape == (256, DIMENSION)
+
+    _play(act)
+
+
+@pytest.mark.parametrize("content", [b'{"data": [', b"[" * 60_000, b"null", b'"text"', b"\xff"])
+def test_an_answer_that_is_cut_off_or_no_object_is_refused(content: bytes) -> None:
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [lambda _body: Response(content)]
+        with pytest.raises(EmbeddingFailed, match=r"not (a )?JSON"):
+            await scene.embedder.embed(["a"])
+
+    _play(act)
+
+
+def test_a_packed_answer_that_nobody_asked_for_is_not_unpacked() -> None:
+    async def act(scene: _Scene) -> None:
+        packed = gzip.compress(b" " * 1_000_000)
+        scene.server.answers = [
+            lambda _body: Response(packed, headers={"Content-Encoding": "gzip"})
+        ]
+        with pytest.raises(EmbeddingFailed, match="packed"):
+            await scene.embedder.embed(["a"])
+
+    _play(act)
+
+
+def test_a_connection_that_breaks_in_the_middle_of_an_answer_is_tried_again() -> None:
+    async def half() -> AsyncIterator[bytes]:
+        yield b'{"data": ['
+        raise ConnectionResetError
+
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [
+            lambda _body: StreamingResponse(half(), headers={"Content-Length": "4000"})
+        ]
+        assert (await scene.embedder.embed(["a"])).shape == (1, DIMENSION)
+        assert len(scene.server.bodies) == 2
+
+    _play(act)
+
+
+def test_a_server_that_is_slow_costs_one_deadline() -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0.02)
+
+    async def act(scene: _Scene) -> None:
+        scene.server.standing = lambda _body: StreamingResponse(drip())
+        began = time.monotonic()
+        with pytest.raises(EmbedderUnavailable, match="no whole answer within"):
+            await scene.embedder.embed(["a"])
+        assert time.monotonic() - began < 5
+
+    _play(act, deadline_s=0.4)
+
+
+def test_a_pause_that_does_not_fit_into_the_deadline_is_not_waited_for() -> None:
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [status(429, {"Retry-After": "7"})]
+        with pytest.raises(EmbedderUnavailable, match="a pause of 7 s") as refusal:
+            await scene.embedder.embed(["a"])
+        assert refusal.value.retry_after_s == 7
+        assert scene.pauses_s == []
+
+    _play(act, deadline_s=5)
+
+
+def test_a_redirect_is_not_followed_and_the_error_says_what_to_set() -> None:
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [status(307, {"Location": f"{scene.server.base_url}/embeddings"})]
+        with pytest.raises(EmbedderUnavailable, match=r"redirect.*EMBEDDER_BASE_URL"):
+            await scene.embedder.embed(["a"])
+        assert len(scene.server.bodies) == 1
+
+    _play(act)
+
+
+@pytest.mark.parametrize(
+    ("code", "whose"),
+    [(400, "text"), (413, "text"), (422, "text"), (401, "server"), (404, "server")],
+)
+def test_what_the_server_refuses_is_told_apart_from_a_server_that_refuses_all(
+    code: int, whose: str
+) -> None:
+    async def act(scene: _Scene) -> None:
+        scene.server.answers = [status(code)]
+        with pytest.raises(EmbeddingFailed) as refusal:
+            await scene.embedder.embed(["a"])
+        assert isinstance(refusal.value, EmbedderUnavailable) == (whose == "server")
+
+    _play(act)
+
+
+def test_the_model_that_an_answer_names_is_known() -> None:
+    async def act(scene: _Scene) -> None:
+        assert scene.embedder.answered_as is None
+        scene.server.answers = [
+            with_vectors(lambda _text: [1.0, 0, 0, 0], model=name)
+            for name in ("model-1", "model-2", "x" * 1000)
+        ]
+        names: list[str | None] = []
+        for _ in range(3):
+            await scene.embedder.embed(["a"])
+            names.append(scene.embedder.answered_as)
+        assert names == ["model-1", "model-2", "x" * 200]
 
     _play(act)
