@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     generation: str = "g1"
     extractor: str = "rules"
     embedder: str = "minilm"
-    embedder_model: str = "text-embedding-3-small"
+    embedder_model: str = Field(default="text-embedding-3-small", min_length=1, max_length=200)
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
     embedder_base_url: str | None = None
     embedder_api_key: str | None = Field(default=None, repr=False)
