@@ -133,6 +133,15 @@ _UNEXPECTED: Final = ProblemKind(
 )
 
 
+_FIELDS_TOLD_MAX: Final = 40
+"""Of how many fields of one request it is told what is wrong with them."""
+
+_REMEDIES: Final[Mapping[int, str]] = {
+    HTTPStatus.NOT_FOUND: "there is no such address: the API reference is at /docs",
+    HTTPStatus.METHOD_NOT_ALLOWED: "the address does not take this method: use one of those that "
+    "the header Allow names",
+}
+
 _TEXT: Final = ("is not a text", "send a text, in JSON in quotes")
 _INTEGER: Final = ("is not a whole number", "send digits, such as 10")
 _NUMBER: Final = ("is not a number", "send a number, such as 0.3")
@@ -251,9 +260,10 @@ def install_problem_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
         phrase = HTTPStatus(error.status_code).phrase
         code = phrase.lower().replace(" ", "_")
-        return problem(
-            error.status_code, phrase, str(error.detail), headers=error.headers, code=code
-        )
+        detail = str(error.detail)
+        if detail == phrase:  # the router says no more than that
+            detail = _REMEDIES.get(error.status_code, detail)
+        return problem(error.status_code, phrase, detail, headers=error.headers, code=code)
 
     async def on_unexpected(_request: Request, _error: Exception) -> Response:
         # The server logs it with its traceback: it is raised again after this answer.
@@ -280,7 +290,7 @@ def _unexpected_problem() -> Response:
 
 
 def _validation_problem(errors: Sequence[Any]) -> Response:
-    fields = [_described(error) for error in errors]
+    fields = [_described(error) for error in errors[:_FIELDS_TOLD_MAX]]
     kind = KINDS[InvalidInput]
     return problem(
         kind.status,

@@ -122,7 +122,8 @@ class JsonBodies:
 
 def _require_json(request: Request) -> None:
     header = Message()
-    header["content-type"] = request.headers.get("content-type", "")
+    # A header that is there twice counts whole: who passed the request on may have read the other.
+    header["content-type"] = ", ".join(request.headers.getlist("content-type"))
     if header.get_content_type() != _JSON:
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -134,7 +135,7 @@ def _require_json(request: Request) -> None:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "the character set is not UTF-8: send JSON encoded as UTF-8",
         )
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    encoding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
     if encoding not in ("identity", ""):
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,

@@ -160,3 +160,26 @@ def test_further_members_and_headers_are_carried() -> None:
         "detail": "short and stout",
         "code": "teapot",
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "remedy"),
+    [
+        ("GET", "/nowhere", 404, "the API reference is at /docs"),
+        ("DELETE", "/question", 405, "the header Allow names"),
+    ],
+)
+def test_what_the_router_refuses_tells_what_to_do(
+    method: str, path: str, status: int, remedy: str
+) -> None:
+    response = _answer(method, path)
+    assert response.status_code == status
+    assert remedy in response.json()["detail"]
+    assert ("allow" in response.headers) == (status == 405)
+
+
+def test_an_answer_does_not_grow_with_what_is_wrong() -> None:
+    fields = {f"field{number}": number for number in range(5_000)}
+    response = _answer("POST", "/question", content=json.dumps(fields).encode())
+    assert response.status_code == 422
+    assert len(response.json()["errors"]) == 40

@@ -154,3 +154,12 @@ def test_anything_else_is_415_with_what_to_send(content_type: str, problem: str)
     with pytest.raises(HTTPException, match=problem) as refused:
         asyncio.run(_read(_bodies(), _request(b"1", headers={"content-type": content_type})))
     assert refused.value.status_code == 415
+
+
+@pytest.mark.parametrize("name", ["content-type", "content-encoding"])
+def test_a_header_that_is_there_twice_counts_whole(name: str) -> None:
+    request = _request(b"1", headers={**JSON, "content-encoding": "identity"})
+    request.scope["headers"].append((name.encode(), b"gzip"))
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(_read(_bodies(), request))
+    assert refused.value.status_code == 415
