@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -112,6 +113,69 @@ class TestAnAnswerThatStands:
         assert_nothing_lost_or_doubled(pipeline, client, note=note, among_others=True)
         asked = calls_by_turn(pipeline)
         assert {asked[turn.turn_id] for turn in client.accepted.values()} == {1}, note
+
+
+class TestVectors:
+    def test_are_made_by_a_running_worker_where_memories_lack_them(
+        self, pipeline: Pipeline
+    ) -> None:
+        client = pipeline.client()
+        said = Conversations(seed=SEED + 3, users=2, prefix="lacking")
+        client.post_lists(said.turns(10))
+        pipeline.wait_settled()
+        (owed,) = pipeline.rows("SELECT subject, memory_id, embedding::text FROM memories LIMIT 1")
+        subject, memory_id, vector = owed
+        of_one = "WHERE subject = %s AND memory_id = %s"
+        _write(
+            pipeline,
+            subject,
+            f"UPDATE memories SET embedding = NULL, embedding_model = NULL {of_one}",  # noqa: S608 - a text of this test
+            (subject, memory_id),
+        )
+        made = f"SELECT embedding::text FROM memories {of_one} AND embedding IS NOT NULL"  # noqa: S608 - as above
+        wait_until(lambda: pipeline.rows(made, (subject, memory_id)), what="the vector to be made")
+        assert pipeline.rows(made, (subject, memory_id)) == [(vector,)]
+        # The log has this one, so that it counts as derived from nothing else.
+        _write(
+            pipeline,
+            subject,
+            f"UPDATE memories SET vector_made_at = NULL {of_one}",  # noqa: S608 - as above
+            (subject, memory_id),
+        )
+        assert_nothing_lost_or_doubled(pipeline, client, note="vectors", among_others=True)
+
+    def test_of_another_model_are_refused_at_the_start(self, pipeline: Pipeline) -> None:
+        (worker,) = pipeline.workers
+        worker.kill()
+        ((canary,),) = pipeline.rows("SELECT canary::text FROM read_model")
+        _write(
+            pipeline,
+            uuid4(),
+            "UPDATE read_model SET canary = %s::public.halfvec",
+            (_other(canary),),
+        )
+        worker.start()
+        pipeline.wait_until(lambda: not worker.running, what="the worker to end", timeout_s=60.0)
+        assert "another model answers for the embedder" in pipeline.logs()
+        _write(pipeline, uuid4(), "UPDATE read_model SET canary = %s::public.halfvec", (canary,))
+        worker.start()
+        pipeline.wait_ready()
+
+
+def _other(vector: str) -> str:
+    """Return a vector, as Postgres writes it, turned into another direction."""
+    components = vector.strip("[]").split(",")
+    return f"[{','.join([*components[1:], components[0]])}]"
+
+
+def _write(
+    pipeline: Pipeline, subject: UUID, statement: str, parameters: tuple[object, ...]
+) -> None:
+    with pipeline.read_model() as connection:
+        connection.execute(
+            "SELECT set_config('memledger.subjects', %s, false)", (f"{{{subject}}}",)
+        )
+        assert connection.execute(statement, parameters).rowcount == 1
 
 
 def _proposals(pipeline: Pipeline) -> int:
