@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Console
 
 from deploy.bench.driver import Driver
-from deploy.bench.extractors import LATENCY_VARIABLE, SLOW
+from deploy.bench.extractors import LATENCY_S, SLOW
 from deploy.bench.figures import Figure, at_least, rounded
 from deploy.bench.options import BenchSize
 from deploy.bench.pipeline import post_all
@@ -17,7 +17,6 @@ from deploy.bench.turns import turns
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
 
-LATENCY_S: Final = 0.5
 IN_FLIGHT: Final = 300
 SHARE_BOUND: Final = at_least(0.9)
 
@@ -32,7 +31,6 @@ def measure_slow_model(size: BenchSize, announce: Console) -> list[Figure]:
         purpose="the bench",
         environment={
             "MEMLEDGER_EXTRACTOR": SLOW,
-            LATENCY_VARIABLE: str(LATENCY_S),
             "MEMLEDGER_EMBEDDER": "hash",
             "MEMLEDGER_IN_FLIGHT_MAX": str(IN_FLIGHT),
         },

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from deploy.bench import appends, pipeline, recall_speed, slow_model
 from deploy.bench.figures import Bound, Figure, at_least, at_most, percentiles_ms
 from deploy.bench.run import report
+
+_GUIDE = Path(__file__).parents[2] / "docs" / "operating.md"
+
+_BOUNDS = {
+    "appends.sealed_against_plain": appends.SHARE_BOUND,
+    "pipeline.rate": pipeline.RATE_BOUND,
+    "pipeline.cpu": pipeline.CPU_BOUND,
+    "pipeline.memory": None,
+    "pipeline.accepted_to_recallable_p99": pipeline.FRESH_BOUND,
+    "slow_model.share_of_possible_rate": slow_model.SHARE_BOUND,
+    "recall.p50": recall_speed.P50_BOUND,
+    "recall.p99": recall_speed.P99_BOUND,
+    "recall.large_against_small": recall_speed.GROWTH_BOUND,
+    "recall.with_8_clients": recall_speed.CLIENTS_BOUND,
+    "recall.matches_found": recall_speed.FOUND_BOUND,
+}
 
 
 @pytest.mark.parametrize(
@@ -55,3 +74,10 @@ def test_percentiles_are_those_of_the_durations_in_milliseconds() -> None:
     durations_s = [number / 1000 for number in range(1, 102)]
 
     assert percentiles_ms(durations_s) == {"p50": 51.0, "p95": 96.0, "p99": 100.0}
+
+
+def test_the_guide_tells_every_bound_as_it_is_measured_against() -> None:
+    section = _GUIDE.read_text().partition("## Figures and bounds")[2]
+    told = dict(re.findall(r"^\| `([a-z_0-9.]+)` \|.*\| ([^|]*?) ?\|$", section, re.MULTILINE))
+
+    assert told == {name: "" if bound is None else str(bound) for name, bound in _BOUNDS.items()}

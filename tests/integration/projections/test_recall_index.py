@@ -41,7 +41,7 @@ def test_vectors_that_fit_are_read_out_of_an_index_and_longer_ones_are_found_too
 
 
 async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
-    """Return how a question is planned over one user's memories among others, and whether it finds them."""
+    """Return how a question about one of several users is planned, and whether it finds all."""
     user, *_ = await Filler(read_model, seed=1).fill(_USERS, _MEMORIES, lambda _: None)
     asked = {
         "subject": user.subject,
