@@ -147,7 +147,8 @@ def query_router(
     ) -> RecallAnswer:
         """Serve the memories that are near enough to the question, nearest first.
 
-        Where there are none, `reason` tells `none_stored` from `none_above_threshold`.
+        Where there are none, `reason` tells `none_stored`, `none_above_threshold` and
+        `none_searchable` apart.
         """
         async with bodies.read(request) as content:
             body = _question(content)

@@ -135,7 +135,7 @@ class TestVectors:
         made = f"SELECT embedding::text FROM memories {of_one} AND embedding IS NOT NULL"  # noqa: S608 - as above
         wait_until(lambda: pipeline.rows(made, (subject, memory_id)), what="the vector to be made")
         assert pipeline.rows(made, (subject, memory_id)) == [(vector,)]
-        # The log has this one, so that it counts as derived from nothing else.
+        # From here on the row is again what the log, which holds this vector, folds to.
         _write(
             pipeline,
             subject,
