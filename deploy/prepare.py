@@ -40,6 +40,16 @@ def drop_read_models(database_url: str) -> None:
         ) from error
 
 
+def require_usable(settings: Settings) -> None:
+    """Refuse what the processes could not be started with, before anything is.
+
+    Raises:
+        ConfigurationError: there is no such extractor or embedder, or it cannot be made.
+    """
+    make_extractor(settings.extractor)
+    make_embedder(settings)
+
+
 async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
     """Make what is missing and check what is there; doing it again changes nothing.
 
@@ -48,7 +58,7 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
         LogUnavailable, KeyringUnavailable, ReadModelUnavailable: a store does not answer.
     """
     # Settings first: a worker that cannot start would only show later.
-    make_extractor(settings.extractor)
+    require_usable(settings)
     embedder = make_embedder(settings)
     await ensure_database(addresses.database_url)
     await ensure_database(addresses.keyring_url)

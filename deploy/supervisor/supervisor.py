@@ -17,7 +17,7 @@ from typing import IO, Final
 from deploy.addresses import Addresses
 from deploy.embedded import TrialBroker
 from deploy.home import SHARED_SETTINGS, Home, RunState
-from deploy.prepare import drop_read_models, prepare
+from deploy.prepare import drop_read_models, prepare, require_usable
 from deploy.supervisor.anchors import Anchors, HomeVanished
 from deploy.supervisor.children import Child, child_state, end
 from deploy.supervisor.log_mark import LogMark, require_fitting_broker
@@ -98,6 +98,7 @@ class Supervisor:
             with ExitStack() as leaving:
                 leaving.callback(self._stop_and_forget)
                 require_fitting_broker(self._settings, self._home)
+                require_usable(self._settings)
                 try:
                     while not self._stopping.is_set():
                         self._start_and_keep_running()
