@@ -104,7 +104,10 @@ def test_pauses_grow_up_to_a_bound_while_it_stays_away() -> None:
         await scene.opened()
         pause_s = PAUSE_FIRST_S
         for tries in range(1, 9):
-            scene.now_s += pause_s + 0.01
+            scene.now_s += pause_s - 0.1
+            await scene.fail(3)
+            assert scene.calls == tries - 1
+            scene.now_s += 0.2
             await scene.fail(3)
             assert scene.calls == tries
             pause_s = min(2 * pause_s, PAUSE_MAX_S)
