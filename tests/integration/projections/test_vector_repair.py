@@ -174,6 +174,35 @@ def test_a_memory_is_embedded_once_however_many_workers_there_are(postgres_url: 
     _play(postgres_url, act)
 
 
+def test_a_memory_that_another_worker_took_meanwhile_is_left_to_it(postgres_url: str) -> None:
+    async def act(scene: _Scene) -> None:
+        await scene.lacking(uuid4(), "fact")
+        one, other = scene.repair(), scene.repair()
+        due = await other._due()
+        assert await one.round() == 1
+        assert await other._claim(due) == []
+
+        await scene.lacking(uuid4(), "later")
+        due = await other._due()
+        assert len(await one._claim(due)) == 1
+        assert await other._claim(due) == [], "it was taken, and is not due again yet"
+
+    _play(postgres_url, act)
+
+
+def test_what_needs_no_vector_keeps_nothing_else_waiting(postgres_url: str) -> None:
+    async def act(scene: _Scene) -> None:
+        subject = uuid4()
+        for number in range(BATCH_MAX + 1):
+            wrong = await scene.tables.add(subject, cosine=None, content=f"wrong {number}")
+            await scene.tables.retract(subject, wrong, recorded_at=NOON)
+        await scene.lacking(subject, "fact")
+        assert await scene.repair().round() == 1
+        assert await scene.made() == {"fact"}
+
+    _play(postgres_url, act)
+
+
 def test_what_is_retracted_or_erased_is_not_embedded_and_history_is(postgres_url: str) -> None:
     async def act(scene: _Scene) -> None:
         subject, erased = uuid4(), uuid4()
