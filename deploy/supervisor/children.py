@@ -123,7 +123,7 @@ class Child:
         try:
             self._process.wait(grace_s)
         except subprocess.TimeoutExpired:
-            logger.warning("%s did not stop within %.0f s: killing it", self.name, grace_s)
+            logger.warning("%s did not stop within %g s: killing it", self.name, grace_s)
             self._process.kill()
             self._process.wait()
 

@@ -34,7 +34,7 @@ HELD: Final = 3
 
 _ROUND_S: Final = 0.5
 _GRACE_S: Final = 20.0
-_GRACE_WITHOUT_LOG_S: Final = 2.0
+_GRACE_WITHOUT_LOG_S: Final = 0.5
 _HOLD_PATIENCE_S: Final = 2.0
 # The trial broker keeps a member that joins waiting for half of it: the least that is allowed.
 _TRIAL_SESSION_TIMEOUT_S: Final = 6.0

@@ -44,7 +44,8 @@ def temporary_home() -> Iterator[Path]:
     try:
         yield root
     finally:
-        memledger("down", environment={"MEMLEDGER_HOME": str(root)})
+        if root.exists():
+            memledger("down", environment={"MEMLEDGER_HOME": str(root)})
         shutil.rmtree(root, ignore_errors=True)
 
 

@@ -52,9 +52,7 @@ def test_what_is_written_while_postgres_is_down_is_applied_once_it_is_back(
 
 
 @pytest.mark.lasting_broker(reason="the broker stops and comes back with what it held")
-def test_the_projector_reads_on_when_the_broker_is_back(
-    stores: TestStores, broker: Broker
-) -> None:
+def test_the_projector_reads_on_when_the_broker_is_back(stores: TestStores, broker: Broker) -> None:
     async def scenario() -> None:
         async with opened(stores) as projection, projection.projecting() as projector:
             writer = await projection.writer()
