@@ -150,6 +150,21 @@ def test_an_answer_that_names_another_model_is_compared_at_once(postgres_url: st
     _play(postgres_url, act)
 
 
+def test_a_server_that_answers_as_two_models_in_turn_gives_no_vectors(postgres_url: str) -> None:
+    async def act(scene: _Scene) -> None:
+        embed = scene.embedder.embed
+
+        async def answering_by_turns(texts: list[str]) -> object:
+            scene.embedder.answered_as = "model-a" if SENTENCE in texts else "model-b"
+            return await embed(texts)
+
+        scene.embedder.embed = answering_by_turns  # type: ignore[method-assign,assignment] # for this scene
+        with pytest.raises(EmbedderUnavailable, match="one answer names the model 'model-b'"):
+            await scene.started().embed(["fact"])
+
+    _play(postgres_url, act)
+
+
 def test_a_rebuilt_read_model_is_compared_with_the_vectors_of_its_log(postgres_url: str) -> None:
     async def act(scene: _Scene) -> None:
         # The log's vectors are of the model before, and nothing is recorded yet.
