@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Literal
 from uuid import UUID, uuid4
@@ -22,18 +17,18 @@ import httpx
 from rich.console import Console
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.lifecycle import start_detached, stop, supervisor_holds, wait_until_ready
+from deploy.cli.lifecycle import supervisor_holds, wait_until_ready
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.embedded import obstacle_to_the_broker
 from deploy.embedded.jars import are_at_hand
 from deploy.home import Home, RunState
+from deploy.throwaway import READY_TIMEOUT_S, throwaway_pipeline
 from deploy.trace import TurnTrace, trace_turn
 from deploy.wiring import keyring_of
 from schemas.errors import MemledgerError
 from schemas.events import MemoryAdded, MemoryConfirmed, MemoryEvent, MemorySuperseded
 from schemas.settings import DEFAULT_TENANT, Settings
 
-_READY_TIMEOUT_S: Final = 180.0
 _SIGNALLED: Final = 128
 _REQUEST_TIMEOUT_S: Final = 30.0
 
@@ -100,26 +95,15 @@ def _end(number: int, _: FrameType | None) -> None:
 def _pipeline(settings: Settings, announce: Console) -> Iterator[tuple[Home, RunState]]:
     given = Home(settings.home)
     if supervisor_holds(given):
-        yield given, wait_until_ready(given, timeout_s=_READY_TIMEOUT_S, announce=announce)
+        yield given, wait_until_ready(given, timeout_s=READY_TIMEOUT_S, announce=announce)
         return
-    root = Path(tempfile.mkdtemp(prefix="memledger-demo-"))
-    root.chmod(0o755)  # Postgres runs as its own user under root, and must be able to walk here
-    os.environ.update({"MEMLEDGER_HOME": str(root), "MEMLEDGER_GATEWAY_PORT": "0"})
-    home = Home(root).make()
-    try:
-        supervisor = start_detached(home, workers=1, broker=_broker_at_hand(settings, announce))
-        yield (
-            home,
-            wait_until_ready(
-                home, timeout_s=_READY_TIMEOUT_S, announce=announce, supervisor=supervisor
-            ),
-        )
-    finally:
-        # Told first, but stopped whether or not anybody is left to be told.
-        with contextlib.suppress(OSError):
-            announce.print("· stopping what was started for the demonstration")
-        stop(running_settings(), home)
-        shutil.rmtree(root, ignore_errors=True)
+    with throwaway_pipeline(
+        announce,
+        prefix="memledger-demo-",
+        purpose="the demonstration",
+        environment={"MEMLEDGER_BROKER": _broker_at_hand(settings, announce)},
+    ) as running:
+        yield running
 
 
 def _broker_at_hand(settings: Settings, announce: Console) -> Literal["kafka", "trial"]:
