@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import datetime
@@ -79,6 +80,10 @@ def recall(
 ) -> None:
     """Show what would be recalled for QUESTION."""
     clean_text("QUESTION", question, max_characters=QUERY_CHARACTERS_MAX)
+    if min_similarity is not None and math.isnan(min_similarity):  # which is in every range
+        raise InvalidInput(
+            field="--min-similarity", problem="is no number", remedy="give one from -1 to 1"
+        )
 
     async def ask(
         read_model: ReadModel, embedder: Embedder, subject: UUID | None, settings: Settings

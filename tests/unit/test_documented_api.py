@@ -48,13 +48,13 @@ async def _no_database() -> None:
     raise ReadModelUnavailable("there is none")
 
 
-def gateway() -> FastAPI:
+def gateway(**settings: int) -> FastAPI:
     """Return the gateway's application over stores that hold nothing."""
     model = SimpleNamespace(generation="g1", embedder="e", dimension=1, name="e")
     model.min_similarity = 0.5
     model.ping = _no_database
     return make_app(
-        Settings(),
+        Settings(**settings),  # type: ignore[arg-type] # checked by pydantic
         Addresses(database_url="", keyring_url="", kafka_bootstrap=""),
         keyring=cast("Keyring", _Keyring()),
         read_model=cast("ReadModel", model),

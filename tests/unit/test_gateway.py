@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from typing import cast
 from uuid import UUID
 
+import httpx
 import pytest
 
 from deploy.processes import gateway
@@ -19,6 +20,8 @@ from schemas.errors import (
     ReadModelUnavailable,
 )
 from schemas.keyring import Keyring
+from tests.unit.test_documented_api import HEADERS
+from tests.unit.test_documented_api import gateway as memory_gateway
 
 SAID = 'connection to server at "db.internal" (10.0.0.7), port 5432 failed'
 
@@ -84,3 +87,34 @@ def test_a_store_that_is_down_is_named_without_its_address(
 
 def test_stores_that_answer_leave_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _reason(monkeypatch, None) is None
+
+
+def test_requests_that_fill_the_room_turn_others_away_until_they_are_through() -> None:
+    held, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b'{"turns": [' + b" " * 1_900
+        held.set()
+        await go_on.wait()
+        yield b"1]}"
+
+    async def act() -> None:
+        app = memory_gateway(request_bytes_max=2_000, request_bytes_held_max=2_000)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://test", headers=HEADERS
+        ) as client:
+            turn = b'{"user_id": "u", "conversation_id": "c", "user_text": "%s"}' % (b"a" * 99)
+            first = asyncio.create_task(client.post("/v1/turns", content=slow()))
+            await held.wait()
+            refused = await client.post("/v1/turns", content=turn)
+            assert (refused.status_code, refused.json()["code"]) == (503, "gateway_busy")
+            assert refused.headers["retry-after"] == "1"
+            # Questions have a room of their own.
+            asked = await client.post("/v1/recall", content=b'{"user_id": "u", "query": "q"}')
+            assert asked.status_code == 200
+            go_on.set()
+            assert (await first).status_code == 422
+            assert (await client.post("/v1/turns", content=turn)).status_code == 202
+
+    asyncio.run(act())

@@ -23,3 +23,14 @@ def test_the_replication_is_the_brokers_unless_it_is_told(monkeypatch: pytest.Mo
     assert Settings.from_environment().replication == BROKERS_REPLICATION
     monkeypatch.setenv("MEMLEDGER_REPLICATION", "3")
     assert Settings.from_environment().replication == 3
+
+
+def test_there_is_room_for_one_request_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMLEDGER_REQUEST_BYTES_MAX", "100000000")
+    with pytest.raises(
+        ConfigurationError,
+        match=r"^MEMLEDGER_REQUEST_BYTES_HELD_MAX: .*at least MEMLEDGER_REQUEST_BYTES_MAX",
+    ):
+        Settings.from_environment()
+    monkeypatch.setenv("MEMLEDGER_REQUEST_BYTES_HELD_MAX", "100000000")
+    assert Settings.from_environment().request_bytes_held_max == 100_000_000

@@ -309,6 +309,19 @@ def test_a_body_that_announces_too_much_is_refused_unread() -> None:
     assert not read
 
 
+def test_a_body_of_too_many_values_is_refused_before_any_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def read_items(_body: bytearray) -> None:
+        raise AssertionError("it is decoded")
+
+    monkeypatch.setattr("producers.routes.read_items", read_items)
+    for content in (b'{"turns": [' + b"[]," * 60_000, b"{" + b'"a":1,' * 30_000):
+        response = Api().post(content)
+        assert response.status_code == 413
+        assert "holds more than 50000 values; send fewer turns" in response.json()["detail"]
+
+
 def test_a_body_that_breaks_off_is_no_failure_of_the_server() -> None:
     assert asyncio.run(post_broken(Api().app, "/v1/turns", JSON)) == 400
 
