@@ -35,9 +35,10 @@ _QUERIES: Final = load_queries("projections", "sql/read_model.sql")
 SENTENCE: Final = "Lives in a small house by the river and keeps seven bees."
 """What is embedded. Never to be changed: its vectors are recorded."""
 
-COSINE_MIN: Final = 0.95
+COSINE_MIN: Final = 0.9
 """Below it the model is another one. Measured with MiniLM in int8: 1.0000 as half floats, among
-other texts and with another number of threads; 0.09 against ``hash`` of the same dimension."""
+other texts and with another number of threads; 0.09 against ``hash`` of the same dimension. It
+leaves room for processors that round int8 differently, which was not measured."""
 
 CHECK_EVERY_S: Final = 300.0
 """A model that is exchanged under a process that runs is found out within this time."""

@@ -139,6 +139,7 @@ class VectorRepair:
     async def _due(self) -> list[tuple[UUID, UUID]]:
         async with self._read_model.connection() as connection, connection.transaction():
             await name_every_subject(connection)
+            await connection.execute(_QUERIES["plan_by_order"])
             cursor = await connection.execute(_QUERIES["find_due"], {"limit": BATCH_MAX})
             return [(subject, memory_id) for subject, memory_id in await cursor.fetchall()]
 

@@ -42,6 +42,8 @@ class Embedder(Protocol):
         """Return one vector of length 1 for each text.
 
         Raises:
+            PartlyEmbedded: some of the vectors cannot be used; it carries the others.
+            EmbedderUnavailable: the embedder cannot be asked; no text is at fault.
             EmbeddingFailed: no usable vectors: not finite, of length 0, or of another shape.
         """
         ...

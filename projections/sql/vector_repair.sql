@@ -1,5 +1,10 @@
 -- Making the vectors that memories lack. A retracted memory needs none.
 
+-- name: plan_by_order
+-- Let this transaction read what waits in the order of its index, and stop: the planner takes the
+-- rows that one may see for few, and would sort all that waits, which may be a whole read model.
+SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true);
+
 -- name: find_due
 -- Return memories whose vector is due, of whatever subject; the caller may see all of them.
 SELECT subject, memory_id
