@@ -243,6 +243,10 @@ class _Play:
                     await client.post("/v1/turns", json=edges.GOOD_TURN),
                 )
 
+            async def is_ready() -> bool:
+                return (await client.get("/readyz")).status_code == httpx.codes.OK
+
+            await eventually(is_ready, what="the gateway to be ready")
             self.scene.ready["nothing"] = await ask()
             async with process.read_model.connection() as connection:
                 await connection.execute("DROP SCHEMA gen_g1 CASCADE")
