@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from producers.importers.elements import ELEMENT_BYTES_MAX, split_array
 from producers.importers.records import Unreadable
-from producers.json_text import decode_json
 from schemas.errors import InvalidInput
+from schemas.json_text import decode_json
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
