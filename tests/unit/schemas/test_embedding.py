@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from projections.embedders import CheckedEmbedder
-from schemas.embedding import EachEmbedded, EmbeddingFault, embed_each
+from schemas.embedding import EachEmbedded, EmbeddingFault, PartlyEmbedded, embed_each
 from schemas.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingFailed
+from schemas.http import problem_of
 from schemas.ports import Vectors
 
 DIMENSION = 3
@@ -159,3 +161,26 @@ def test_too_few_or_too_many_vectors_are_nobodys(rows: int) -> None:
 def test_an_empty_batch_costs_no_call() -> None:
     inner, found = _embed([])
     assert (inner.calls, found.vectors, found.faults) == ([], (), {})
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        EmbeddingFailed("http://secret refused"),
+        EmbedderUnavailable("http://secret is down", retry_after_s=40),
+        EmbedderMismatch("http://secret serves another model"),
+        PartlyEmbedded(
+            "http://secret gave NaN",
+            vectors=np.zeros((1, DIMENSION), dtype=np.float32),
+            faults={0: EmbeddingFault.NOT_FINITE},
+        ),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_a_question_that_has_no_vector_is_answered_with_503_and_never_as_nothing_stored(
+    failure: EmbeddingFailed,
+) -> None:
+    answer = problem_of(failure)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert json.loads(bytes(answer.body))["code"] == "embedding_failed"
+    assert b"secret" not in answer.body
