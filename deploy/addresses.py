@@ -22,11 +22,14 @@ class Addresses:
         database_url: connection string of the read model's database, as libpq reads it.
         keyring_url: the same of the keyring's database.
         kafka_bootstrap: ``host:port[,host:port]``.
+        trial_broker: whether that is the trial broker, which takes the first record of a batch for
+            a partition's end: whoever appends must send each record by itself.
     """
 
     database_url: str = field(repr=False)
     keyring_url: str = field(repr=False)
     kafka_bootstrap: str
+    trial_broker: bool = False
 
 
 def running_settings() -> Settings:
@@ -77,6 +80,7 @@ def resolve(settings: Settings) -> Addresses:
         or (keyring_beside(database_url) if settings.database_url else "")
         or (state.keyring_url if state else ""),
         kafka_bootstrap=settings.kafka_bootstrap or (state.kafka_bootstrap if state else ""),
+        trial_broker="trial" in (settings.broker, state.broker if state else ""),
     )
 
 

@@ -120,7 +120,11 @@ async def ledger_of(read_model: ReadModel) -> AsyncIterator[PostgresLedger]:
 @contextlib.asynccontextmanager
 async def producer_of(addresses: Addresses, *, name: str) -> AsyncIterator[LogProducer]:
     """Open a producer; on leaving, wait for what it has queued."""
-    producer = LogProducer(addresses.kafka_bootstrap, client_id=f"memledger-{name}")
+    producer = LogProducer(
+        addresses.kafka_bootstrap,
+        client_id=f"memledger-{name}",
+        one_record_a_batch=addresses.trial_broker,
+    )
     try:
         yield producer
     finally:

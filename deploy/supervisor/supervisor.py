@@ -208,10 +208,12 @@ class Supervisor:
         )
 
     def _trial_environment(self) -> dict[str, str]:
-        told = "session_timeout_s" in self._settings.model_fields_set
-        if told or self._stores.broker_kind != "trial":
+        if self._stores.broker_kind != "trial":
             return {}
-        return {"MEMLEDGER_SESSION_TIMEOUT_S": str(_TRIAL_SESSION_TIMEOUT_S)}
+        trial = {"MEMLEDGER_BROKER": "trial"}
+        if "session_timeout_s" not in self._settings.model_fields_set:
+            trial["MEMLEDGER_SESSION_TIMEOUT_S"] = str(_TRIAL_SESSION_TIMEOUT_S)
+        return trial
 
     def _add(
         self, name: str, kind: str, environment: dict[str, str], port: int, host: str = "127.0.0.1"

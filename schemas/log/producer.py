@@ -42,12 +42,14 @@ class LogProducer:
     whoever appends it again does so under its id, in the order that is the appender's to keep.
     """
 
-    def __init__(self, bootstrap: str, *, client_id: str) -> None:
+    def __init__(self, bootstrap: str, *, client_id: str, one_record_a_batch: bool = False) -> None:
         """Connect lazily; the first append finds out whether the broker is there.
 
         Args:
             bootstrap: ``host:port[,host:port]``.
             client_id: the name under which the broker knows this process.
+            one_record_a_batch: send each record by itself, for a broker that takes the first
+                record of a partition's last batch for its end.
         """
         self._settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
@@ -62,6 +64,8 @@ class LogProducer:
             "queue.buffering.max.kbytes": _QUEUED_KBYTES_MAX,
             "log_level": 3,
         }
+        if one_record_a_batch:
+            self._settings["batch.num.messages"] = 1
         self._producer = Producer(self._settings)
         self._loop = asyncio.get_running_loop()
         self._reports: deque[tuple[asyncio.Future[int], KafkaError | None, int]] = deque()

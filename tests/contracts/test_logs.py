@@ -12,10 +12,10 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from schemas.log.producer import LogProducer
 from schemas.log.reader import bounds, new_consumer, read_to_end
 from schemas.log.sealed import LogRecord, SealedRecord
 from tests.contracts.logs import LogContract, LogSite, Opened, sealed
+from tests.support.brokers import new_producer
 from tests.support.memory_log import MemoryLog, MemoryProducer
 from tests.support.waiting import wait_until
 
@@ -140,7 +140,7 @@ async def _in_memory() -> AsyncIterator[LogSite]:
 
 @asynccontextmanager
 async def _in_kafka(bootstrap: str) -> AsyncIterator[LogSite]:
-    producer = LogProducer(bootstrap, client_id="test")
+    producer = new_producer(bootstrap)
     try:
         yield LogSite(producer=producer, log=_KafkaReader(bootstrap))
     finally:

@@ -12,6 +12,7 @@ from schemas.errors import LogUnavailable
 from schemas.log.producer import LogProducer
 from schemas.topics import TURNS
 from tests.contracts.logs import sealed
+from tests.support.brokers import new_producer
 from tests.support.failing_client import fail_for_good
 from tests.support.waiting import eventually
 
@@ -24,7 +25,7 @@ def test_a_client_that_fails_for_good_is_replaced(
     ledger_bootstrap: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def act() -> None:
-        producer = LogProducer(ledger_bootstrap, client_id="test")
+        producer = new_producer(ledger_bootstrap)
         try:
             assert await producer.append(TURNS, 0, sealed()) == 0
             failed = producer._producer
@@ -59,7 +60,7 @@ def test_a_client_that_fails_while_it_is_closed_leaves_nobody_waiting(
     ledger_bootstrap: str,
 ) -> None:
     async def act() -> None:
-        producer = LogProducer(ledger_bootstrap, client_id="test")
+        producer = new_producer(ledger_bootstrap)
         await producer.append(TURNS, 0, sealed())
         value = os.urandom(RECORD_BYTES)
         waiting = [producer.submit(TURNS, 1, sealed(value=value)) for _ in range(RECORDS)]

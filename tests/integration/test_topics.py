@@ -124,6 +124,7 @@ def test_a_topic_that_somebody_makes_meanwhile_is_checked_too(
     assert asked == 2
 
 
+@pytest.mark.lasting_broker(reason="the trial broker refuses no number of replicas")
 def test_a_broker_that_refuses_is_told_apart_from_a_setting(topics: Topics) -> None:
     with pytest.raises(LogUnavailable, match=topics.wanted.name):
         asyncio.run(ensure_topics(topics.bootstrap, [topics.wanted], replication=5))

@@ -15,6 +15,7 @@ from deploy.embedded import (
     TrialBroker,
     obstacle_to_the_broker,
 )
+from schemas.log.producer import LogProducer
 
 BROKER_VARIABLE: Final = "MEMLEDGER_TEST_BROKER"
 
@@ -64,6 +65,12 @@ def choose_broker(
 def broker_choice() -> BrokerChoice:
     """Return the broker of this run."""
     return choose_broker(os.environ, obstacle_to_the_broker)
+
+
+def new_producer(bootstrap: str) -> LogProducer:
+    """Return a producer as a pipeline on this run's broker has it."""
+    trial = broker_choice().kind == "trial"
+    return LogProducer(bootstrap, client_id="test", one_record_a_batch=trial)
 
 
 def new_broker(home: Path, *, heap_mb: int = 512) -> Broker:

@@ -26,6 +26,7 @@ from schemas.records import Outcome
 from schemas.settings import Settings
 from schemas.topics import TURNS, memories_topic, proposals_topic
 from tests.conftest import TestStores
+from tests.support.brokers import new_producer
 from tests.support.turns import SealedTurn, sealed_turn
 from tests.support.waiting import eventually
 
@@ -231,7 +232,7 @@ async def opened_pipeline(
     """Yield the parts of a pipeline over fresh stores, with an embedder that counts words."""
     embedder = embedder or HashEmbedder(dimension=64)
     keyring = await Keyring.open(stores.keyring_url, stores.key_directory, migrate=True)
-    producer = LogProducer(stores.kafka_bootstrap, client_id="test")
+    producer = new_producer(stores.kafka_bootstrap)
     read_model = await open_read_model(
         stores.database_url,
         generation=stores.generation,

@@ -19,6 +19,7 @@ from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
 from schemas.topics import TURNS, memories_topic
 from tests.conftest import TestStores
+from tests.support.brokers import new_producer
 from tests.support.log_writer import DIMENSION, EMBEDDER, LogWriter
 from tests.support.waiting import eventually
 
@@ -139,7 +140,7 @@ class Projection:
 async def opened(stores: TestStores) -> AsyncIterator[Projection]:
     """Yield the parts of a projection over fresh stores."""
     keyring = await Keyring.open(stores.keyring_url, stores.key_directory, migrate=True)
-    producer = LogProducer(stores.kafka_bootstrap, client_id="test")
+    producer = new_producer(stores.kafka_bootstrap)
     read_model = await open_read_model(
         stores.database_url,
         generation=stores.generation,

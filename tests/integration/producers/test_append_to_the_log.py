@@ -20,6 +20,7 @@ from schemas.log.sealed import LogRecord, open_record
 from schemas.records import Origin, Turn
 from schemas.topics import TURNS
 from tests.conftest import TestStores
+from tests.support.brokers import new_producer
 
 TENANT = "acme"
 
@@ -65,7 +66,7 @@ class Parts:
 async def parts(stores: TestStores) -> AsyncIterator[Parts]:
     keyring = await Keyring.open(stores.keyring_url, stores.key_directory, migrate=True)
     other = await Keyring.open(stores.keyring_url, stores.key_directory)
-    producer = LogProducer(stores.kafka_bootstrap, client_id="test")
+    producer = new_producer(stores.kafka_bootstrap)
     try:
         await keyring.ensure_tenant(TENANT)
         yield Parts(keyring=keyring, other=other, producer=producer)
