@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from schemas.errors import (
+    EmbedderMismatch,
     EmbeddingFailed,
     GatewayBusy,
     InputTooLarge,
@@ -124,6 +125,13 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         title="The embedder gave no usable vector",
         retry_after_s=5,
         detail="no usable vector could be had for the question: send the request again",
+    ),
+    EmbedderMismatch: ProblemKind(
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        title="The embedder serves another model",
+        retry_after_s=60,
+        detail="questions cannot be compared with what is stored until the operator has put the "
+        "embedder right, which says nothing of what is stored: send the request again later",
     ),
 }
 """How errors are answered; a class that is not listed is answered as its nearest listed base."""

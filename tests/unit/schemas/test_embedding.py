@@ -181,6 +181,8 @@ def test_a_question_that_has_no_vector_is_answered_with_503_and_never_as_nothing
     failure: EmbeddingFailed,
 ) -> None:
     answer = problem_of(failure)
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert json.loads(bytes(answer.body))["code"] == "embedding_failed"
+    mismatch = isinstance(failure, EmbedderMismatch)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60" if mismatch else "5")
+    code = "embedder_mismatch" if mismatch else "embedding_failed"
+    assert json.loads(bytes(answer.body))["code"] == code
     assert b"secret" not in answer.body
