@@ -29,7 +29,7 @@ def message(role: str, said: object, **fields: Any) -> dict[str, Any]:
     }
 
 
-def chain(messages: Sequence[dict[str, Any] | None], prefix: str = "m") -> dict[str, Any]:
+def chain(messages: Sequence[Any], prefix: str = "m") -> dict[str, Any]:
     """The mapping of a root without a message and one node below the other."""
     names = ["root", *(f"{prefix}{number}" for number in range(len(messages)))]
     nodes: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None}}
@@ -37,14 +37,14 @@ def chain(messages: Sequence[dict[str, Any] | None], prefix: str = "m") -> dict[
         nodes[name] = {
             "id": name,
             "parent": parent,
-            "message": None if held is None else {"id": name, **held},
+            "message": {"id": name, **held} if isinstance(held, dict) else held,
         }
     for name, node in nodes.items():
         node["children"] = [other for other, its in nodes.items() if its["parent"] == name]
     return nodes
 
 
-def conversation(*messages: dict[str, Any] | None, **fields: Any) -> dict[str, Any]:
+def conversation(*messages: Any, **fields: Any) -> dict[str, Any]:
     """A conversation with one branch."""
     return {
         "title": "A title",

@@ -109,17 +109,33 @@ def test_without_a_current_message_the_newest_branch_counts(fields: dict[str, An
             message("user", "x", metadata={"is_visually_hidden_from_conversation": True}),
             LeftOut.HIDDEN,
         ),
+        (
+            {
+                **message("user", ""),
+                "content": {"content_type": "user_editable_context", "user_profile": "x"},
+                "metadata": {"is_visually_hidden_from_conversation": True},
+            },
+            LeftOut.PROFILE,
+        ),
+        (message("user", "x", metadata={"is_user_system_message": True}), LeftOut.PROFILE),
+        ("text", LeftOut.NOT_A_MESSAGE),
         (message("assistant", ""), LeftOut.NO_TEXT),
         (message("user", " "), LeftOut.NO_TEXT),
         ({"author": None, "content": None}, LeftOut.UNKNOWN_ROLE),
     ],
 )
-def test_what_nobody_said_to_the_other_is_left_out_and_counted(
-    held: dict[str, Any], reason: LeftOut
-) -> None:
+def test_what_nobody_said_to_the_other_is_left_out_and_counted(held: Any, reason: LeftOut) -> None:
     read = only([conversation(held, ASKED, ANSWERED)])
     assert said_in(read) == [("question", "answer")]
     assert read.left_out == {reason: 1}
+
+
+@pytest.mark.parametrize("mark", ["is_do_not_remember", "is_temporary_chat"])
+def test_a_conversation_that_is_not_to_be_remembered_is_left_out_whole(mark: str) -> None:
+    read = only([conversation(ASKED, ANSWERED, None, **{mark: True})])
+    assert read.turns == ()
+    assert read.left_out == {LeftOut.NOT_TO_BE_REMEMBERED: 2}
+    assert only([conversation(ASKED, **{mark: False})]).turns
 
 
 def test_tools_between_question_and_answer_do_not_part_them() -> None:
