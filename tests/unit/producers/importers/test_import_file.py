@@ -5,24 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from producers.importers import run
-from producers.importers.destinations import Ledger
+from producers.importers.destinations import DryRun, Ledger
 from producers.importers.formats import detect
 from producers.importers.left_out import LeftOut
 from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
 from producers.importers.run import import_file
 from producers.turns_input import TURNS_MAX, TurnInput
-from schemas.errors import InvalidInput, LogBusy, LogUnavailable
+from schemas.errors import (
+    InvalidInput,
+    KeyringUnavailable,
+    LogBusy,
+    LogUnavailable,
+    ReadModelUnavailable,
+)
+from schemas.ids import turn_id
+from schemas.keyring import Erased, SubjectKeys
 from schemas.records import Origin
-from tests.unit.producers.fakes import NOW, InMemoryAppender
+from tests.unit.producers.fakes import NOW, InMemoryAppender, InMemoryKeyring
 from tests.unit.producers.importers.exports import conversation, message
 
-EXPORTS = Path(__file__).parents[5] / "shared" / "data" / "exports"
 LINE = {"conversation_id": "c", "user_text": "hello", "user_id": "u"}
 
 
@@ -274,19 +283,98 @@ def test_a_file_that_is_not_there_and_a_format_that_is_unknown_are_refused(
         importing.run(importing.path, user="u", format_name="xml")
 
 
-@pytest.mark.parametrize(
-    ("name", "turns"),
-    [
-        ("chatgpt-export.json", [3, 2]),
-        ("chatgpt-tree.json", [3]),
-        ("chatgpt-images-and-tools.json", [7]),
-    ],
-)
-def test_exports_from_elsewhere_are_read(importing: Import, name: str, turns: list[int]) -> None:
-    path = EXPORTS / name
-    if not path.exists():
-        pytest.skip(f"{name} is not part of the project and is not at hand")
-    report = importing.run(path, user="u")
-    assert [part.accepted for part in report.conversations.first] == turns
-    assert report.unreadable.total == 0
-    assert importing.run(path, user="u").totals.already_there == sum(turns)
+def test_a_turn_id_that_comes_again_with_other_words_is_told(importing: Import) -> None:
+    line = {**LINE, "turn_id": "t"}
+    report = importing.lines(line, line, {**line, "user_text": "other words"})
+    assert importing.said == ["hello"]
+    assert (report.totals.repeated, report.totals.refused) == (1, 1)
+    (refused,) = report.refused.first
+    assert refused.place == "line 3"
+    assert "says something else" in refused.reason
+
+
+def test_what_is_remembered_of_a_file_is_bounded(
+    importing: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "SEEN_MAX", 10)
+    lines = [{**LINE, "turn_id": f"{number}"} for number in range(2 * TURNS_MAX)]
+    report = importing.lines(*lines, lines[0], lines[-1])
+    # The first one came too long ago to be known from the file; the ledger knows it.
+    assert (report.totals.repeated, report.totals.already_there) == (1, 1)
+    assert len(importing.said) == 2 * TURNS_MAX
+
+
+@pytest.mark.parametrize("error", [KeyringUnavailable("gone"), ReadModelUnavailable("gone")])
+def test_whoever_cannot_be_asked_ends_the_import_with_what_stands(
+    importing: Import, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    known = importing.appender.known_turns
+    calls = 0
+
+    async def known_turns(turns: Mapping[UUID, Collection[UUID]]) -> set[tuple[UUID, UUID]]:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise error
+        return await known(turns)
+
+    monkeypatch.setattr(importing.appender, "known_turns", known_turns)
+    lines = [{**LINE, "turn_id": f"{number}"} for number in range(TURNS_MAX + 1)]
+    with pytest.raises(type(error), match=f"gone; the import stopped after {TURNS_MAX} turns"):
+        importing.lines(*lines)
+
+
+class LookingKeyring:
+    """A keyring in which a dry run may look, and nothing more."""
+
+    def __init__(self, keyring: InMemoryKeyring) -> None:
+        self._keyring = keyring
+
+    async def subjects_for(
+        self, tenant: str, user_ids: Collection[str], *, create: bool
+    ) -> dict[str, SubjectKeys]:
+        assert not create
+        living = self._keyring.living
+        return {user: living[tenant, user] for user in user_ids if (tenant, user) in living}
+
+    async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
+        raise AssertionError(subjects)
+
+    async def fresh_keys(self, subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+        raise AssertionError(subjects)
+
+
+def test_a_dry_run_tells_what_an_import_would_add_and_adds_nothing(tmp_path: Path) -> None:
+    keyring = InMemoryKeyring()
+    keys = keyring.keys_of("acme", "ann")
+    held = turn_id(keys.id_secret, "1")
+
+    class Known:
+        async def known_turns(
+            self, turns: Mapping[UUID, Collection[UUID]]
+        ) -> set[tuple[UUID, UUID]]:
+            return {(subject, held) for subject, ids in turns.items() if held in ids}
+
+    lines = [
+        {"user_id": user, "conversation_id": "c", "turn_id": name, "user_text": said}
+        for user, name, said in [
+            ("ann", "1", "there"),
+            ("ann", "2", "new"),
+            ("ben", "1", "new"),
+            ("ben", "2", " "),
+        ]
+    ]
+    path = tmp_path / "turns"
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    report = asyncio.run(
+        import_file(
+            DryRun(LookingKeyring(keyring), Known()),
+            tenant="acme",
+            user=None,
+            path=path,
+            clock=lambda: NOW,
+        )
+    )
+    totals = report.totals
+    assert (totals.accepted, totals.already_there, totals.refused) == (2, 1, 1)
+    assert set(keyring.living) == {("acme", "ann")}
