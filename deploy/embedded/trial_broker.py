@@ -46,6 +46,7 @@ _START_TIMEOUT_SECONDS = 30.0
 _LOCK_TIMEOUT_SECONDS = 120.0
 _METADATA_TIMEOUT_SECONDS = 2.0
 _KILL_TIMEOUT_SECONDS = 15.0
+_PORT_TIMEOUT_SECONDS = 2.0
 
 
 class TrialBroker:
@@ -169,7 +170,8 @@ class TrialBroker:
 
     def _free_port(self) -> int:
         port = read_ports(self._ports_file).get(_PORT_NAME) or choose_ports(1)[0]
-        if not is_free(port):
+        # A thread of a broker that was killed just now may be the last to let go of it.
+        if not wait_until(lambda: is_free(port), timeout_seconds=_PORT_TIMEOUT_SECONDS):
             raise PortInUseError(port, _STORE, self._ports_file)
         write_ports(self._ports_file, {_PORT_NAME: port})
         return port

@@ -21,7 +21,8 @@ from deploy.embedded import (
     TrialBrokerFailedError,
     TrialBrokerMissingError,
 )
-from deploy.embedded.ports import HOST
+from deploy.embedded.ports import HOST, is_free
+from tests.support.waiting import wait_until
 
 TOPIC = "said"
 
@@ -105,6 +106,7 @@ def test_a_port_that_is_taken_is_told(broker: TrialBroker) -> None:
     broker.start()
     port = broker._port()
     broker.stop()
+    wait_until(lambda: is_free(port), what="the port to be free")
     with socket.create_server((HOST, port)), pytest.raises(PortInUseError, match=str(port)):
         broker.start()
 

@@ -25,6 +25,7 @@ from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.topics import TURNS
 from tests.conftest import TestStores
 from tests.support import edges
+from tests.support.brokers import broker_choice
 from tests.support.edges import RequestRow
 from tests.support.extractors import NotingExtractor
 from tests.support.hostile_records import HostileProducer
@@ -105,6 +106,7 @@ class _Play:
             "MEMLEDGER_HOME": str(directory / "home"),
             "DATABASE_URL": stores.database_url,
             "KAFKA_BOOTSTRAP": stores.kafka_bootstrap,
+            "MEMLEDGER_BROKER": broker_choice().kind,
             "MEMLEDGER_KEYRING_URL": stores.keyring_url,
             "MEMLEDGER_KEY_DIRECTORY": str(stores.key_directory),
             "MEMLEDGER_PARTITIONS": str(stores.partitions),
