@@ -197,6 +197,7 @@ async def _opened(stores: TestStores) -> AsyncIterator[_Scene]:
         await client.aclose()
 
 
+@pytest.mark.lasting_broker(reason="turns are timed, and the trial broker is slow to let one join")
 def test_good_vectors_go_through_and_bad_ones_wait_until_the_server_is_mended(
     stores: TestStores,
 ) -> None:
