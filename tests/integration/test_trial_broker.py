@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -22,9 +23,13 @@ from deploy.embedded import (
     TrialBrokerMissingError,
 )
 from deploy.embedded.ports import HOST, is_free
+from schemas.log.producer import LogProducer
+from schemas.log.reader import bounds, new_consumer
+from tests.contracts.logs import sealed
 from tests.support.waiting import wait_until
 
 TOPIC = "said"
+MANY = 50
 
 
 @pytest.fixture
@@ -90,6 +95,28 @@ def test_it_is_found_again_and_ends_with_its_log(broker: TrialBroker) -> None:
     broker.stop()
     assert not broker.is_running()
     broker.stop()
+
+
+def test_a_partition_ends_behind_the_last_of_many_records_that_were_sent_at_once(
+    broker: TrialBroker,
+) -> None:
+    bootstrap = broker.start()
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(timeout=10)
+
+    async def append() -> list[int]:
+        producer = LogProducer(bootstrap, client_id="test", one_record_a_batch=True)
+        try:
+            return await asyncio.gather(*(producer.append(TOPIC, 0, sealed()) for _ in range(MANY)))
+        finally:
+            await producer.close()
+
+    assert asyncio.run(append()) == list(range(MANY))
+    consumer = new_consumer(bootstrap, client_id="test")
+    try:
+        assert bounds(consumer, TOPIC, 0) == (0, MANY)
+    finally:
+        consumer.close()
 
 
 def test_it_listens_on_the_loopback_alone(broker: TrialBroker) -> None:
