@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import ValidationError
 
 from deploy.addresses import KEYRING_DATABASE, Addresses, keyring_beside, resolve
-from deploy.home import RunState
+from deploy.home import Home, RunState
 from schemas.errors import ConfigurationError
 from schemas.settings import Settings
 
@@ -105,3 +106,30 @@ def test_a_refusal_of_settings_repeats_no_secret(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ValidationError) as refused:
         Settings()
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("broker", ["kafka", "trial"])
+def test_who_appends_is_told_of_a_trial_broker(
+    tmp_path: Path, broker: Literal["kafka", "trial"]
+) -> None:
+    home = Home(tmp_path).make()
+    home.write_state(
+        RunState(
+            supervisor_pid=1,
+            settings={},
+            database_url=URL,
+            keyring_url=URL,
+            kafka_bootstrap="kafka:9092",
+            embedded_postgres=True,
+            broker=broker,
+            gateway_url="http://127.0.0.1:8765",
+            children=(),
+        )
+    )
+    trial = broker == "trial"
+    # A verb finds it in the home; a process of the pipeline is told in its settings.
+    verb = Settings.model_validate({"home": tmp_path})
+    process = Settings.model_validate(
+        {"home": tmp_path, "broker": broker, "DATABASE_URL": URL, "KAFKA_BOOTSTRAP": "kafka:9092"}
+    )
+    assert (resolve(verb).trial_broker, resolve(process).trial_broker) == (trial, trial)
