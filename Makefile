@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TEST_PROCESSES ?= 2
 
 .PHONY: demo test lint types check lock clean install schemas
 
@@ -20,7 +21,7 @@ demo: install
 	@$(BIN)/memledger demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
 check: lint types
 

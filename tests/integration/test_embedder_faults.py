@@ -268,18 +268,24 @@ def test_good_vectors_go_through_and_bad_ones_wait_until_the_server_is_mended(
                 [*sentences, "Copper lantern", "Paper boat", "Silver thimble"]
             )
 
-            # Another model of the same dimension, under the same name: refused at the start, and
-            # by a worker that runs, which keeps the words and waits.
-            scene.server.standing = with_vectors(another_model, model="model-1")
-            starting, _ = scene.process()
-            with pytest.raises(EmbedderMismatch, match="Let the server serve the model it had"):
-                await starting.begin()
-            async with scene.worker() as repair:
-                await scene.say("dee", "Cedar ladder")
-                assert await scene.searchable("dee") == {"Cedar ladder": False}
-                assert await repair.waiting() == 1
+            await _refuses_another_model(scene)
 
     asyncio.run(run())
+
+
+async def _refuses_another_model(scene: _Scene) -> None:
+    """Exchange the model for one of the same name and dimension.
+
+    It is refused at the start, and by a worker that runs, which keeps the words and waits.
+    """
+    scene.server.standing = with_vectors(another_model, model="model-1")
+    starting, _ = scene.process()
+    with pytest.raises(EmbedderMismatch, match="Let the server serve the model it had"):
+        await starting.begin()
+    async with scene.worker() as repair:
+        await scene.say("dee", "Cedar ladder")
+        assert await scene.searchable("dee") == {"Cedar ladder": False}
+        assert await repair.waiting() == 1
 
 
 async def _faults(pipeline: OneProcess) -> dict[str, str]:

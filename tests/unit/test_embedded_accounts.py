@@ -11,6 +11,7 @@ from deploy.embedded.accounts import (
     require_reachable,
 )
 from deploy.embedded.errors import DataDirectoryUnreachableError
+from tests.support.open_path import open_up
 
 STRANGER = ServiceAccount(name="stranger", user_id=54_321, group_id=54_321)
 
@@ -20,8 +21,7 @@ def open_directory(tmp_path: Path) -> Path:
     """A directory that anyone can reach, relative to what lies above the test's own."""
     directory = tmp_path / "open"
     directory.mkdir()
-    for step in (directory, tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        step.chmod(0o755)
+    open_up(directory)
     return directory
 
 

@@ -14,6 +14,7 @@ from deploy.embedded.postgres_binaries import (
     find_binaries,
     require_avx2,
 )
+from tests.support.open_path import open_up
 
 STRANGER = ServiceAccount(name="stranger", user_id=54_321, group_id=54_321)
 
@@ -66,8 +67,7 @@ def installation(root: Path) -> PostgresBinaries:
 
 @pytest.fixture
 def reachable(tmp_path: Path) -> Path:
-    for step in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        step.chmod(0o755)
+    open_up(tmp_path)
     return tmp_path
 
 
