@@ -81,22 +81,28 @@ def marks_in(*said: str | None) -> list[int]:
 
 
 @st.composite
+def mostly(draw: st.DrawFn, usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> Any:
+    """Draw what is usual, and something odd now and then."""
+    return draw(odd if draw(st.integers(0, 9)) == 9 else usual)
+
+
+@st.composite
 def messages(draw: st.DrawFn, roles: Sequence[str]) -> dict[str, Any]:
     """A message as no format has it: a role, a text, a time, and what ties it to others."""
+    odd_role = st.sampled_from(["system", "strange"]) | odd_values
+    odd_time = st.sampled_from([None, 0, -1, 10**30])
     return {
-        "role": draw(st.sampled_from([*roles, *roles, *roles, "system", "strange"]) | odd_values),
+        "role": draw(mostly(st.sampled_from(roles), odd_role)),
         "text": draw(texts),
-        "odd_text": draw(st.just(...) | st.just(...) | st.just(...) | odd_values),
-        "time": draw(seconds | seconds | st.none() | st.sampled_from([0, -1, 10**30])),
+        "odd_text": draw(mostly(st.just(...), odd_values)),
+        "time": draw(mostly(seconds, odd_time)),
         "parent": draw(st.integers(0, 30)),
     }
 
 
 def conversations(*roles: str) -> st.SearchStrategy[list[list[Any]]]:
     """Conversations of messages, with something else here and there where one should be."""
-    entry = st.one_of(
-        messages(roles), messages(roles), messages(roles), messages(roles), odd_values
-    )
+    entry = mostly(messages(roles), odd_values)
     return st.lists(st.lists(entry, max_size=7), min_size=1, max_size=4)
 
 
@@ -173,7 +179,9 @@ def claude(draw: st.DrawFn) -> Generated:
             elif form == "odd":
                 message |= {"text": said, "content": draw(odd_values.filter(_says_nothing))}
             else:
-                message["text" if form == "text" else "content"] = said
+                # A list of texts would be words too, and unmarked ones.
+                beside = form == "text" or isinstance(said, list)
+                message["text" if beside else "content"] = said
             held.append(message)
         elements.append({"uuid": f"c{number}", "chat_messages": held})
         counts.append(len(held))
@@ -235,7 +243,8 @@ def openassistant(draw: st.DrawFn) -> Generated:
     """Trees of messages, each below one in front of it."""
     marks, elements, counts = Marks(), [], []
     for number, entries in enumerate(draw(conversations("prompter", "assistant"))):
-        nodes: list[dict[str, Any]] = [{"message_id": f"t{number}", "role": "prompter"}]
+        prompt = {"message_id": f"t{number}", "role": "prompter", "text": marks.said("", None)}
+        nodes: list[dict[str, Any]] = [prompt]
         count = 1
         for index, entry in enumerate(entries):
             below = nodes[-1 - draw(st.integers(0, len(nodes) - 1)) // 2]
@@ -282,18 +291,23 @@ def openassistant_flat(draw: st.DrawFn) -> Generated:
 
 
 @st.composite
-def jsonlines(draw: st.DrawFn) -> Generated:
-    """Lines with fields of any kind, and lines that are anything else."""
+def jsonlines(draw: st.DrawFn, *, owned: bool = False) -> Generated:
+    """Lines with fields of any kind, and lines that are anything else.
+
+    Args:
+        draw: hypothesis' own.
+        owned: whether no line names a user.
+    """
     marks, lines = Marks(), []
     # The first line is an object: one that is a list makes the file an array.
     first = draw(messages(("user",)))
-    for entry in [first, *draw(st.lists(messages(("user",)) | odd_values, max_size=6))]:
+    for entry in [first, *draw(st.lists(mostly(messages(("user",)), odd_values), max_size=6))]:
         if not is_message(entry):
             lines.append(json.dumps(entry))
             continue
         line = {
-            "conversation_id": draw(st.just("c") | st.just("c") | odd_values),
-            "user_id": draw(st.just("u") | texts | st.none()),
+            "conversation_id": draw(mostly(st.just("c"), odd_values)),
+            "user_id": draw(st.none() if owned else mostly(st.just("u"), texts | st.none())),
             "user_text": text_of(entry, marks),
         }
         if entry["time"] is not None:
@@ -304,8 +318,13 @@ def jsonlines(draw: st.DrawFn) -> Generated:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Generated:
-    """Rows whose texts hold separators, quotes and line ends."""
+def tables(draw: st.DrawFn, *, owned: bool = False) -> Generated:
+    """Rows whose texts hold separators, quotes and line ends.
+
+    Args:
+        draw: hypothesis' own.
+        owned: whether no row names a user.
+    """
     marks = Marks()
     delimiter = draw(st.sampled_from(",;\t"))
     written = io.StringIO(newline="")
@@ -315,7 +334,8 @@ def tables(draw: st.DrawFn) -> Generated:
     cells = st.sampled_from(["c", "c", "", " "])
     rows = draw(st.lists(st.tuples(hostile, cells, cells, seconds), min_size=1, max_size=6))
     for said, conversation, user, moment in rows:
-        table.writerow([marks.said(said, moment), conversation, user, moment])
+        named = "" if owned else user
+        table.writerow([marks.said(said, moment), conversation, named, moment])
     return Generated(TableImporter(), written.getvalue().encode(), [1] * len(rows), marks.times)
 
 
