@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection
-from typing import Final
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Final, Protocol
 from uuid import UUID
 
-from projections.known_turns import ProjectedTurns
 from schemas.errors import ReadModelUnavailable
 from schemas.records import Closing
 
@@ -19,8 +19,16 @@ _POLL_S: Final = 0.2
 _RULES: Final = "rules"
 
 
+class ClosedTurns(Protocol):
+    """Tells how turns closed."""
+
+    async def closings(self, turns: Mapping[UUID, Collection[UUID]]) -> Counter[str]:
+        """Return how many of some turns, by subject, closed in which way."""
+        ...
+
+
 async def hint_for(
-    extractor: str, appended: Collection[tuple[UUID, UUID]], projected: ProjectedTurns
+    extractor: str, appended: Collection[tuple[UUID, UUID]], projected: ClosedTurns
 ) -> str | None:
     """Return a hint where the rules found nothing in the first turns of an import, or ``None``.
 

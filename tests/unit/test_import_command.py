@@ -1,0 +1,168 @@
+"""``memledger import`` where no pipeline runs, and what it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deploy.cli import import_hints, importing, main
+from deploy.cli.import_hints import hint_for
+from producers.importers.formats import IMPORTERS
+from producers.importers.report import CONVERSATIONS_KEPT_MAX, ImportProgress
+from schemas.records import Closing
+
+LINE = {"user_id": "ann", "conversation_id": "c", "user_text": "hello"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("DATABASE_URL", "KAFKA_BOOTSTRAP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMLEDGER_HOME", str(tmp_path / "home"))
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["import", *arguments])
+
+
+def lines_in(path: Path, *lines: object) -> str:
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return str(path)
+
+
+def test_a_dry_run_needs_no_pipeline_and_makes_nothing(tmp_path: Path) -> None:
+    file = lines_in(tmp_path / "turns", LINE, {**LINE, "user_id": "ben"})
+    ran = run(file, "--dry-run", "--json")
+    assert ran.exit_code == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["dry_run"], told["ledger_asked"], told["accepted"]) == (True, False, 2)
+    assert [row["user_id"] for row in told["conversations"]] == ["ann", "ben"]
+    assert not (tmp_path / "home").exists()
+
+
+def test_an_import_needs_one(tmp_path: Path) -> None:
+    ran = run(lines_in(tmp_path / "turns", LINE))
+    assert ran.exit_code == 2
+    assert "start it with `memledger up" in ran.stderr
+
+
+def test_a_dry_run_for_people_names_users_and_lines(tmp_path: Path) -> None:
+    file = lines_in(tmp_path / "turns", LINE, {**LINE, "user_text": " "}, "text")
+    ran = run(file, "--dry-run")
+    assert ran.exit_code == 1
+    assert ran.stdout.splitlines()[0].split()[:2] == ["user", "conversation"]
+    assert ran.stdout.splitlines()[1].split()[:2] == ["ann", "c"]
+    assert "refused line 2: user_text: is empty or blank" in ran.stderr
+    assert "unreadable line 3: " in ran.stderr
+    assert "jsonlines: 1 would be added, 0 there already, 0 repeated, 1 refused, 1 unreadable" in (
+        ran.stdout
+    )
+    assert "no ledger was asked" in ran.stderr
+
+
+def test_what_is_printed_is_bounded(tmp_path: Path) -> None:
+    good = [{**LINE, "conversation_id": f"c{number}"} for number in range(1_500)]
+    file = lines_in(tmp_path / "turns", *good, *(["bad"] * 300))
+    ran = run(file, "--dry-run")
+    assert "... and 1,450 more\n" in ran.stdout
+    assert "... and 280 more unreadable" in ran.stderr
+    assert len(ran.stdout.splitlines()) < 60
+    assert len(ran.stderr.splitlines()) < 25
+    told = json.loads(run(file, "--dry-run", "--json").stdout)
+    assert len(told["conversations"]) == CONVERSATIONS_KEPT_MAX
+    assert told["conversations_more"] == 1_500 - CONVERSATIONS_KEPT_MAX
+    assert len(told["unreadable"]) + told["unreadable_more"] == 300
+
+
+def test_what_the_file_says_is_printed_and_not_obeyed(tmp_path: Path) -> None:
+    hostile = "\x1b[2J\u202e\ud800"
+    file = lines_in(tmp_path / "turns", {**LINE, "conversation_id": hostile, "user_id": hostile})
+    for options in ([], ["--json"]):
+        ran = run(file, "--dry-run", *options)
+        assert ran.exit_code == 1
+        assert "\x1b" not in ran.stdout + ran.stderr
+
+
+def test_the_formats_are_in_the_help_and_in_the_refusal_of_another(tmp_path: Path) -> None:
+    shown = run("--help").stdout
+    file = tmp_path / "unknown"
+    file.write_text("hello")
+    refused = run(str(file), "--dry-run")
+    assert refused.exit_code == 2
+    for importer in IMPORTERS:
+        assert importer.name in shown
+        assert importer.name in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("dry", "told"),
+    [
+        ([], "interrupted after 500 turns, which stand"),
+        (["--dry-run"], "interrupted; nothing was appended"),
+    ],
+)
+def test_ctrl_c_says_what_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: list[str], told: str
+) -> None:
+    async def interrupted(_asked: object, note: Any) -> None:
+        note(ImportProgress(accepted=500, already_there=0, refused=0, unreadable=0, bytes_read=1))
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(importing, "_import", interrupted)
+    ran = run(lines_in(tmp_path / "turns", LINE), *dry)
+    assert ran.exit_code == importing.INTERRUPTED == 130
+    assert told in ran.stderr
+
+
+class Closings:
+    """Tells of some turns how they closed, one answer after the other."""
+
+    def __init__(self, *answers: Mapping[Closing, int]) -> None:
+        self._answers = list(answers)
+
+    async def closings(self, turns: Mapping[UUID, Collection[UUID]]) -> Counter[str]:
+        assert sum(map(len, turns.values())) == 2
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return Counter({str(closing): count for closing, count in answer.items()})
+
+
+NOTHING = {Closing.NOTHING_FOUND: 2}
+
+
+@pytest.mark.parametrize(
+    ("extractor", "answers", "hinted"),
+    [
+        ("rules", [{}, {Closing.NOTHING_FOUND: 1}, NOTHING], True),
+        ("rules", [{Closing.NOTHING_FOUND: 1, Closing.STORED: 1}], False),
+        ("rules", [{}], False),
+        ("verbatim", [NOTHING], False),
+    ],
+)
+def test_whoever_found_nothing_is_told_what_finds_something(
+    monkeypatch: pytest.MonkeyPatch,
+    extractor: str,
+    answers: list[Mapping[Closing, int]],
+    *,
+    hinted: bool,
+) -> None:
+    monkeypatch.setattr(import_hints, "_POLL_S", 0.0)
+    monkeypatch.setattr(import_hints, "WAIT_S", 0.2)
+    subject = uuid4()
+    appended = [(subject, uuid4()), (subject, uuid4())]
+    hint = asyncio.run(hint_for(extractor, appended, Closings(*answers)))
+    assert ("MEMLEDGER_EXTRACTOR=verbatim" in (hint or "")) is hinted
+
+
+def test_nothing_appended_is_nothing_to_wait_for() -> None:
+    assert asyncio.run(hint_for("rules", [], Closings(NOTHING))) is None
