@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -18,8 +20,10 @@ from click.testing import CliRunner, Result
 from deploy.cli import import_hints, importing, main
 from deploy.cli.import_hints import hint_for
 from producers.importers.formats import IMPORTERS
+from producers.importers.left_out import LeftOut
 from producers.importers.report import CONVERSATIONS_KEPT_MAX, ImportProgress
 from schemas.records import Closing
+from tests.support.documents import ROOT, Page, code_of, codes_of
 
 LINE = {"user_id": "ann", "conversation_id": "c", "user_text": "hello"}
 
@@ -166,3 +170,32 @@ def test_whoever_found_nothing_is_told_what_finds_something(
 
 def test_nothing_appended_is_nothing_to_wait_for() -> None:
     assert asyncio.run(hint_for("rules", [], Closings(NOTHING))) is None
+
+
+PAGE = Page(ROOT / "docs" / "importing.md")
+
+
+def test_the_page_tells_every_format_and_every_reason() -> None:
+    assert [code_of(row[0]) for row in PAGE.table("The formats")] == [
+        importer.name for importer in IMPORTERS
+    ]
+    owners = [name for row in PAGE.table("Whose it is") for name in codes_of(row[0])]
+    assert sorted(owners) == sorted(importer.name for importer in IMPORTERS)
+    reasons = [name for row in PAGE.table("What is left out") for name in codes_of(row[0])]
+    assert sorted(reasons) == sorted(LeftOut)
+
+
+def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
+    (block,) = (block.text for block in PAGE.blocks if block.info == "bash run")
+    command = Path(sys.executable).parent
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{command}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "jsonlines: 2 would be added" in ran.stdout
+    assert json.loads(ran.stdout[ran.stdout.index("{") :])["accepted"] == 1
