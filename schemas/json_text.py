@@ -54,14 +54,18 @@ def utf8_text(body: bytes | bytearray) -> str:
         raise _unreadable(f"is not UTF-8 at byte {error.start}") from None
 
 
-def decode_text(text: str) -> object:
+def decode_text(text: str, *, decoder: json.JSONDecoder = DECODER) -> object:
     """Return what a JSON text says; an object with a repeated name is a :class:`RepeatedNames`.
+
+    Args:
+        text: the text.
+        decoder: what makes objects and numbers of it.
 
     Raises:
         InvalidInput: it is not JSON, or nested too deeply to be read.
     """
     try:
-        return DECODER.decode(text)
+        return decoder.decode(text)
     except json.JSONDecodeError as error:
         raise _unreadable(
             f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"

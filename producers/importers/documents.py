@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from producers.importers.elements import ELEMENT_BYTES_MAX, split_array
 from producers.importers.records import Unreadable
 from schemas.errors import InvalidInput
-from schemas.json_text import decode_json
+from schemas.json_text import DECODER, RepeatedNames, decode_text, shown_name, utf8_text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -64,6 +64,7 @@ def documents(
     wrappers: Collection[str] = WRAPPERS,
     line_bytes_max: int = ELEMENT_BYTES_MAX,
     lines_expected: bool = False,
+    names_checked: bool = True,
 ) -> Iterator[Document | Unreadable]:
     """Yield the JSON values of a file, each decoded alone: a bad one costs none of the others.
 
@@ -74,18 +75,28 @@ def documents(
         line_bytes_max: the longest line, where it is JSON lines.
         lines_expected: whether it is JSON lines unless it begins with an array, however its first
             lines look.
+        names_checked: whether a value in which an object has a name twice is unreadable, as nobody
+            knows what it says; otherwise it is for the caller to look.
     """
     head = stream.read(_HEAD_BYTES)
     whole = io.BufferedReader(Rejoined(head, stream), _HEAD_BYTES)
     if is_lines(head) or (lines_expected and not head.lstrip().startswith(b"[")):
-        yield from _lines(whole, line_bytes_max)
-        return
-    for element in split_array(whole, wrappers=wrappers):
+        places = _lines(whole, line_bytes_max)
+    else:
+        places = _elements(whole, noun, wrappers)
+    for place, raw in places:
+        yield raw if isinstance(raw, Unreadable) else _decoded(raw, place, names_checked)
+
+
+def _elements(
+    stream: BinaryIO, noun: str, wrappers: Collection[str]
+) -> Iterator[tuple[str, bytes | Unreadable]]:
+    for element in split_array(stream, wrappers=wrappers):
         place = f"{noun} {element.number}"
         if element.problem is not None:
-            yield Unreadable(place=place, reason=element.problem)
+            yield place, Unreadable(place=place, reason=element.problem)
         else:
-            yield _decoded(element.raw, place)
+            yield place, element.raw
 
 
 def is_lines(head: bytes) -> bool:
@@ -112,7 +123,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _lines(stream: BinaryIO, bytes_max: int) -> Iterator[Document | Unreadable]:
+def _lines(stream: BinaryIO, bytes_max: int) -> Iterator[tuple[str, bytes | Unreadable]]:
     number = 0
     while line := stream.readline(bytes_max + 1):
         number += 1
@@ -120,13 +131,33 @@ def _lines(stream: BinaryIO, bytes_max: int) -> Iterator[Document | Unreadable]:
         if len(line) > bytes_max:
             while line and not line.endswith(b"\n"):
                 line = stream.readline(bytes_max)
-            yield Unreadable(place=place, reason=f"is longer than {bytes_max:,} bytes")
+            yield place, Unreadable(place=place, reason=f"is longer than {bytes_max:,} bytes")
         elif line.strip():
-            yield _decoded(line, place)
+            yield place, line
 
 
-def _decoded(raw: bytes, place: str) -> Document | Unreadable:
+class _NameWatch:
+    """Makes objects, and remembers a name that stood in one more than once."""
+
+    def __init__(self) -> None:
+        self.repeated: str | None = None
+        self.decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_int=DECODER.parse_int)
+
+    def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            self.repeated = RepeatedNames(pairs).repeated
+        return found
+
+
+def _decoded(raw: bytes, place: str, names_checked: bool) -> Document | Unreadable:  # noqa: FBT001 - private
+    watch = _NameWatch()
     try:
-        return Document(place=place, value=decode_json(raw))
+        value = decode_text(utf8_text(raw), decoder=watch.decoder if names_checked else DECODER)
     except InvalidInput as error:
         return Unreadable(place=place, reason=error.problem)
+    if watch.repeated is not None:
+        return Unreadable(
+            place=place, reason=f"holds the name {shown_name(watch.repeated)} twice in one object"
+        )
+    return Document(place=place, value=value)

@@ -516,3 +516,21 @@ def test_plurals_are_english() -> None:
     assert counted(3, LeftOut.NOT_TEXT) == "3 parts that are not text"
     assert counted(2, LeftOut.PROFILE) == "2 messages that hold the user's profile or instructions"
     assert counted(5, LeftOut.COLUMN) == "5 values of an unknown column"
+
+
+# Every format of JSON
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"uuid": "c", "chat_messages": [{"sender": "human"}], "chat_messages": []}',
+        b'{"uuid": "c", "chat_messages": [{"sender": "human", "text": "a", "text": "b"}]}',
+    ],
+)
+def test_a_name_that_stands_twice_is_told_and_takes_nothing_else_away(raw: bytes) -> None:
+    good = json.dumps(claude(spoken("human", "x"))).encode()
+    unreadable, read = parts_of(ClaudeImporter(), b"[" + raw + b"," + good + b"]")
+    assert isinstance(unreadable, Unreadable)
+    assert "twice in one object" in unreadable.reason
+    assert isinstance(read, Conversation)

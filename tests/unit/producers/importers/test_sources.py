@@ -115,6 +115,8 @@ def test_a_wrapped_list_is_read_in_every_format(tmp_path: Path, name: str, wrapp
 @given(st.text(st.characters(), max_size=300), st.sampled_from(["utf-16-le", "utf-32-be"]))
 def test_a_text_comes_out_as_it_went_in(text: str, encoding: str) -> None:
     mark = {"utf-16-le": b"\xff\xfe", "utf-32-be": b"\x00\x00\xfe\xff"}[encoding]
+    # The mark of UTF-32 is that of UTF-16 and a NUL.
+    text = text.lstrip("\x00")
     raw = mark + text.encode(encoding, "surrogatepass")
     read = utf8_of(io.BytesIO(raw)).read()
     expected = text.encode(encoding, "surrogatepass").decode(encoding, "surrogatepass")
