@@ -74,8 +74,10 @@ def throwaway_pipeline(
             # Told first, but stopped whether or not anybody is left to be told.
             with contextlib.suppress(OSError):
                 announce.print(f"· stopping what was started for {purpose}")
-            stop(running_settings(), home)
-            shutil.rmtree(root, ignore_errors=True)
+            try:
+                stop(running_settings(), home)
+            finally:
+                shutil.rmtree(root, ignore_errors=True)
 
 
 @contextmanager

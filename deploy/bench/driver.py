@@ -107,6 +107,22 @@ class Driver:
             elif loop.time() - moved_at > _STALL_S:
                 raise MemledgerError(f"{now[0]} turns are open and none was closed for a minute")
 
+    async def require_all_stored(self) -> None:
+        """Make sure that what was measured was work.
+
+        Raises:
+            MemledgerError: a turn was closed otherwise than as stored.
+        """
+        async with self._connection.transaction():
+            await self._connection.execute(_QUERIES["see_every_subject"])
+            cursor = await self._connection.execute(_QUERIES["count_not_stored"])
+            row = await cursor.fetchone()
+        if row is None or row[0]:
+            raise MemledgerError(
+                f"{row[0] if row else 'some'} turns were not stored: what was measured is not the "
+                "work that it should be"
+            )
+
     async def progress(self) -> tuple[int, dict[int, int]]:
         """Return how many turns are open, and up to where each partition was read."""
         cursor = await self._connection.execute(_QUERIES["select_progress"], {"topic": TURNS})

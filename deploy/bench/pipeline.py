@@ -10,12 +10,13 @@ from rich.console import Console
 
 from deploy.bench.driver import Driver
 from deploy.bench.figures import Figure, at_least, at_most, percentiles_ms, rounded
+from deploy.bench.load import Load
 from deploy.bench.options import BenchSize
-from deploy.bench.turns import LIST_TURNS, in_lists, turns
+from deploy.bench.turns import LIST_TURNS, TurnSource, in_lists
 from deploy.bench.usage import MemoryWatch, PipelineProcesses
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
-from schemas.tasks import end_tasks
+from schemas.errors import MemledgerError
 
 RATE_BOUND: Final = at_least(600)
 CPU_BOUND: Final = at_most(3)
@@ -23,7 +24,6 @@ FRESH_BOUND: Final = at_most(250)
 
 _POSTERS: Final = 4
 _WARM_UP_TURNS: Final = 500
-_LISTS_A_SECOND: Final = 5
 _PROBE_PAUSE_S: Final = 0.1
 
 
@@ -42,12 +42,15 @@ def measure_pipeline(size: BenchSize, announce: Console) -> list[Figure]:
 async def _measure(size: BenchSize, home: Home, state: RunState, announce: Console) -> list[Figure]:
     driver = await Driver.open(home, state)
     processes = PipelineProcesses.of(home, state)
+    # The same users all along: what the first sight of one costs is paid in warming up.
+    source = TurnSource(size.users)
     try:
-        await post_all(driver, turns(_WARM_UP_TURNS, size.users))
+        await post_all(driver, source.take(max(size.users, _WARM_UP_TURNS)))
         announce.print(f"· {size.turns:,} turns of {size.users:,} users through the pipeline")
-        throughput = await _throughput(driver, processes, size)
+        throughput = await _throughput(driver, processes, source, size)
         announce.print(f"· {size.probes} turns timed at half that rate")
-        fresh = await _freshness(driver, size, rate=throughput[0].value / 2)
+        fresh = await _freshness(driver, source, size, rate=throughput[0].value / 2)
+        await driver.require_all_stored()
         return [*throughput, fresh]
     finally:
         await driver.close()
@@ -66,9 +69,9 @@ async def post_all(driver: Driver, wanted: list[dict[str, Any]]) -> None:
 
 
 async def _throughput(
-    driver: Driver, processes: PipelineProcesses, size: BenchSize
+    driver: Driver, processes: PipelineProcesses, source: TurnSource, size: BenchSize
 ) -> list[Figure]:
-    wanted = turns(size.turns, size.users)
+    wanted = source.take(size.turns)
     watch = MemoryWatch(processes)
     before, began = processes.cpu_s(), time.perf_counter()
     async with watch:
@@ -104,22 +107,22 @@ async def _throughput(
     ]
 
 
-async def _freshness(driver: Driver, size: BenchSize, *, rate: float) -> Figure:
+async def _freshness(driver: Driver, source: TurnSource, size: BenchSize, *, rate: float) -> Figure:
     """Time turns from their acceptance to the answer of a recall that holds them.
 
     The time of the recall itself is in it, and so is its polling.
     """
-    load = asyncio.create_task(_load(driver, size, rate=rate))
+    load = Load(driver, source, rate=rate)
     seconds: list[float] = []
-    try:
-        for probe in turns(size.probes, size.users):
+    async with load:
+        for probe in source.take(size.probes):
             [position] = await driver.post([probe])
             accepted = time.perf_counter()
-            await driver.recall(probe["user_id"], probe["user_text"], at_least=position)
+            answer = await driver.recall(probe["user_id"], probe["user_text"], at_least=position)
             seconds.append(time.perf_counter() - accepted)
+            if probe["user_text"] not in {memory["content"] for memory in answer["memories"]}:
+                raise MemledgerError("a recall that waited for a turn did not hold it")
             await asyncio.sleep(_PROBE_PAUSE_S)
-    finally:
-        await end_tasks([load])
     await driver.wait_closed()
     found = percentiles_ms(seconds)
     return Figure(
@@ -127,16 +130,10 @@ async def _freshness(driver: Driver, size: BenchSize, *, rate: float) -> Figure:
         value=found["p99"],
         unit="ms",
         bound=FRESH_BOUND,
-        details={**found, "turns_per_s": rounded(rate), "probes": size.probes},
+        details={
+            **found,
+            "wanted_turns_per_s": rounded(rate),
+            "turns_per_s": rounded(load.turns_per_s),
+            "probes": size.probes,
+        },
     )
-
-
-async def _load(driver: Driver, size: BenchSize, *, rate: float) -> None:
-    """Post turns at a rate, in lists, until it is cancelled."""
-    pause_s = 1 / _LISTS_A_SECOND
-    loop = asyncio.get_running_loop()
-    due = loop.time()
-    while True:
-        await driver.post(turns(max(1, round(rate * pause_s)), size.users))
-        due += pause_s
-        await asyncio.sleep(max(0.0, due - loop.time()))

@@ -13,7 +13,7 @@ from deploy.bench.extractors import LATENCY_S, SLOW
 from deploy.bench.figures import Figure, at_least, rounded
 from deploy.bench.options import BenchSize
 from deploy.bench.pipeline import post_all
-from deploy.bench.turns import turns
+from deploy.bench.turns import TurnSource
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
 
@@ -45,13 +45,15 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
     # limit that is measured.
     users = max(size.users, 2 * IN_FLIGHT)
     try:
-        await post_all(driver, turns(_WARM_UP_TURNS, users))
+        source = TurnSource(users)
+        await post_all(driver, source.take(max(users, _WARM_UP_TURNS)))
         announce.print(
             f"· {size.turns:,} turns, {IN_FLIGHT} at once waiting {LATENCY_S:g} s for a model"
         )
         began = time.perf_counter()
-        await post_all(driver, turns(size.turns, users))
+        await post_all(driver, source.take(size.turns))
         seconds = time.perf_counter() - began
+        await driver.require_all_stored()
     finally:
         await driver.close()
     allowed = IN_FLIGHT / LATENCY_S

@@ -26,8 +26,8 @@ def throwaway_home() -> Iterator[Path]:
 def throwaway_postgres(home: Path, shared_buffers_mb: int = 256) -> Iterator[EmbeddedPostgres]:
     """Yield a running Postgres with a cache of that many MiB; stop it on leaving."""
     server = EmbeddedPostgres(home / "postgres", shared_buffers_mb=shared_buffers_mb)
-    server.start()
     try:
+        server.start()
         yield server
     finally:
         server.stop()
@@ -37,8 +37,7 @@ def throwaway_postgres(home: Path, shared_buffers_mb: int = 256) -> Iterator[Emb
 def throwaway_broker(home: Path) -> Iterator[str]:
     """Yield a running broker's address; stop it on leaving."""
     server = EmbeddedBroker(home / "kafka")
-    address = server.start()
     try:
-        yield address
+        yield server.start()
     finally:
         server.stop()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -51,28 +52,34 @@ class PipelineProcesses:
     def memory_mib(self) -> dict[str, float]:
         """Return the memory of each part in MiB: what is its own, shared pages by share."""
         return {
-            name: round(sum(map(_memory_bytes, _family(process))) / _MEBIBYTE, 1)
+            name: round((_pss(process) + _of_children(process, _pss)) / _MEBIBYTE, 1)
             for name, process in self.by_name.items()
         }
 
 
-def _family(process: psutil.Process) -> list[psutil.Process]:
-    return [process, *process.children(recursive=True)]
-
-
 def _cpu_s(process: psutil.Process) -> float:
-    # Children that ended are in what their parent waited for, those that live are asked.
     own = process.cpu_times()
-    total = own.user + own.system + own.children_user + own.children_system
-    for child in process.children(recursive=True):
-        times = child.cpu_times()
-        total += times.user + times.system
-    return total
+    ended = own.children_user + own.children_system
+    return _own_cpu_s(process) + ended + _of_children(process, _own_cpu_s)
 
 
-def _memory_bytes(process: psutil.Process) -> int:
+def _own_cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _pss(process: psutil.Process) -> float:
     # Postgres' processes map the same buffers: resident sizes added up would count them often.
-    return int(process.memory_full_info().pss)
+    return float(process.memory_full_info().pss)
+
+
+def _of_children(process: psutil.Process, measure: Callable[[psutil.Process], float]) -> float:
+    """Return the sum over a process' children; one that ends meanwhile counts as ended before."""
+    total = 0.0
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += measure(child)
+    return total
 
 
 class MemoryWatch:
@@ -97,8 +104,11 @@ class MemoryWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._watching is not None:
-            await end_tasks([self._watching])
+        watching = self._watching
+        if watching is not None and watching.done():
+            watching.result()  # it never ends by itself: this raises what it failed with
+        if watching is not None:
+            await end_tasks([watching])
         await self._look()
 
     @property

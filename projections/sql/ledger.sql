@@ -45,7 +45,7 @@ BEGIN READ ONLY;
 -- Let this transaction see the rows of these subjects, which come as an array's text. Plan its
 -- statements once for all parameters, since planning costs more than running, and walk indexes
 -- only: each finds a few rows by a key, and a plan that was made while the tables were new and empty
--- would read the whole of them for ever.
+-- would read the whole of them until they are analysed.
 SELECT
     set_config('memledger.subjects', %(subjects)s, true),
     set_config('plan_cache_mode', 'force_generic_plan', true),

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from schemas import tasks
 from schemas.tasks import end_tasks
 
 
@@ -28,7 +29,11 @@ async def _failing() -> None:
 
 
 @pytest.mark.parametrize("swallowed", [0, 1, 3])
-def test_a_task_that_swallows_cancellations_is_ended(swallowed: int) -> None:
+def test_a_task_that_swallows_cancellations_is_ended(
+    swallowed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_AGAIN_S", 0.01)
+
     async def scene() -> None:
         task = asyncio.create_task(_deaf(swallowed))
         await asyncio.sleep(0)
@@ -39,15 +44,38 @@ def test_a_task_that_swallows_cancellations_is_ended(swallowed: int) -> None:
     asyncio.run(scene())
 
 
-def test_a_task_that_fails_while_it_ends_does_not_spare_the_others() -> None:
+def test_a_task_that_fails_while_it_ends_does_not_spare_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "_AGAIN_S", 0.01)
+
     async def scene() -> None:
-        tasks = [asyncio.create_task(_failing()), asyncio.create_task(_deaf(1))]
+        both = [asyncio.create_task(_failing()), asyncio.create_task(_deaf(1))]
         await asyncio.sleep(0)
         async with asyncio.timeout(10):
-            await end_tasks(tasks)
-        assert all(task.done() for task in tasks)
+            await end_tasks(both)
+        assert all(task.done() for task in both)
 
     asyncio.run(scene())
+
+
+def test_what_a_task_has_to_clean_up_is_not_cancelled_too() -> None:
+    cleaned: list[str] = []
+
+    async def tidy() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.3)
+            cleaned.append("up")
+
+    async def scene() -> None:
+        task = asyncio.create_task(tidy())
+        await asyncio.sleep(0)
+        await end_tasks([task])
+
+    asyncio.run(scene())
+    assert cleaned == ["up"]
 
 
 def test_nothing_to_end_is_no_wait() -> None:

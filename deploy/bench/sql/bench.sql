@@ -15,3 +15,11 @@ VACUUM ANALYZE memories;
 -- name: select_relation_bytes
 -- Return what the memories take on disk: the table, and its indexes.
 SELECT pg_table_size('memories') AS table_bytes, pg_indexes_size('memories') AS index_bytes;
+
+-- name: see_every_subject
+-- Let this transaction see the rows of every subject.
+SELECT set_config('memledger.every_subject', 'yes', true);
+
+-- name: count_not_stored
+-- Return how many turns were closed and did not become a memory.
+SELECT count(*) FROM turns WHERE closing <> 'stored';
