@@ -14,6 +14,7 @@ from deploy.bench.load import Load
 from deploy.bench.options import BenchSize
 from deploy.bench.turns import LIST_TURNS, TurnSource, in_lists
 from deploy.bench.usage import MemoryWatch, PipelineProcesses
+from deploy.cli.auditing import audit_pipeline
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
 from schemas.errors import MemledgerError
@@ -21,6 +22,7 @@ from schemas.errors import MemledgerError
 RATE_BOUND: Final = at_least(600)
 CPU_BOUND: Final = at_most(3)
 FRESH_BOUND: Final = at_most(250)
+UNACCOUNTED_BOUND: Final = at_most(0)
 
 _POSTERS: Final = 4
 _WARM_UP_TURNS: Final = 500
@@ -51,9 +53,23 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
         announce.print(f"· {size.probes} turns timed at half that rate")
         fresh = await _freshness(driver, source, size, rate=throughput[0].value / 2)
         await driver.require_all_stored()
-        return [*throughput, fresh]
+        announce.print("· accounting for every turn")
+        return [*throughput, fresh, await _unaccounted()]
     finally:
         await driver.close()
+
+
+async def _unaccounted() -> Figure:
+    """Return how many turns, and users' rows, are not what the log says."""
+    report = await audit_pipeline(log_only=False)
+    differences = 0 if report.comparison is None else len(report.comparison.differences)
+    return Figure(
+        name="pipeline.unaccounted",
+        value=report.unaccounted + differences,
+        unit="turns",
+        bound=UNACCOUNTED_BOUND,
+        details={"totals": report.as_json()["totals"], "users_that_differ": differences},
+    )
 
 
 async def post_all(driver: Driver, wanted: list[dict[str, Any]]) -> None:

@@ -33,7 +33,7 @@ def audit(*, log_only: bool, as_json: bool) -> None:
     without an outcome that the read model holds for closed are unaccounted for. Exits with 1
     where anything is unaccounted for, or the read model is not what the log folds to.
     """
-    report = asyncio.run(_audit(log_only=log_only))
+    report = asyncio.run(audit_pipeline(log_only=log_only))
     if as_json:
         print_json(report.as_json())
     else:
@@ -42,7 +42,8 @@ def audit(*, log_only: bool, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-async def _audit(*, log_only: bool) -> AuditReport:
+async def audit_pipeline(*, log_only: bool) -> AuditReport:
+    """Account for every turn of the pipeline that the settings speak of."""
     settings = running_settings()
     addresses = resolve(settings)
     await check_topics(settings, addresses)

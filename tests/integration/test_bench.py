@@ -27,6 +27,7 @@ _FIGURES = {
     "pipeline.cpu": True,
     "pipeline.memory": False,
     "pipeline.accepted_to_recallable_p99": True,
+    "pipeline.unaccounted": True,
     "slow_model.share_of_possible_rate": True,
     "recall.p50": True,
     "recall.p99": True,
@@ -56,6 +57,7 @@ def test_a_bench_measures_every_figure_and_leaves_nothing_behind(tmp_path: Path)
     assert run.status == 0, run.errors
     figures = {figure["name"]: figure for figure in run.json()["figures"]}
     assert {name: figure["bound"] is not None for name, figure in figures.items()} == _FIGURES
+    assert figures.pop("pipeline.unaccounted")["value"] == 0
     assert all(math.isfinite(one["value"]) and one["value"] > 0 for one in figures.values())
     assert figures["recall.matches_found"]["value"] == 1
     parts = figures["pipeline.cpu"]["details"]["by_process"]

@@ -20,6 +20,7 @@ _BOUNDS = {
     "pipeline.cpu": pipeline.CPU_BOUND,
     "pipeline.memory": None,
     "pipeline.accepted_to_recallable_p99": pipeline.FRESH_BOUND,
+    "pipeline.unaccounted": pipeline.UNACCOUNTED_BOUND,
     "slow_model.share_of_possible_rate": slow_model.SHARE_BOUND,
     "recall.p50": recall_speed.P50_BOUND,
     "recall.p99": recall_speed.P99_BOUND,
