@@ -40,7 +40,8 @@ WAIT_S: Final = 5.0
 
 _QUERIES: Final = load_queries("projections", "sql/recall.sql")
 _POLL_FIRST_S: Final = 0.01
-_POLL_MAX_S: Final = 0.1
+_POLL_MAX_S: Final = 0.03
+"""A turn takes some 50 to 100 ms to be projected: a longer pause would be felt, a shorter one costs."""
 
 
 class EmptyReason(StrEnum):
