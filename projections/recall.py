@@ -41,7 +41,7 @@ WAIT_S: Final = 5.0
 _QUERIES: Final = load_queries("projections", "sql/recall.sql")
 _POLL_FIRST_S: Final = 0.01
 _POLL_MAX_S: Final = 0.03
-"""A turn takes some 50 to 100 ms to be projected: a longer pause would be felt, a shorter one costs."""
+"""A turn is projected within 50 to 100 ms: a longer pause would be felt, a shorter one costs."""
 
 
 class EmptyReason(StrEnum):
