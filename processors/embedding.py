@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
 
 from processors import metrics
-from schemas.embedding import embed_each
+from schemas.embedding import calls_to_single_out, embed_each
 from schemas.events import MemoryAdded, MemoryBackfilled, MemoryEvent, MemorySuperseded
 from schemas.memory import Embedding
 from schemas.ports import Embedder, Vectors
@@ -14,22 +13,20 @@ from schemas.records import Outcome
 
 logger = logging.getLogger(__name__)
 
-CALLS_MAX: Final = 8
-"""Most calls of the embedder for one turn: enough to find one bad text among a dozen."""
-
 
 async def with_embeddings(outcome: Outcome, embedder: Embedder) -> Outcome:
     """Return the outcome with a vector in each memory that it brings forth.
 
     A memory whose vector cannot be had is kept without one: its words are worth more than that, and
-    waiting would hold back the user's next turn. Its vector is made later, beside the turns.
+    waiting would hold back the user's next turn. Its vector is made later, beside the turns. The
+    calls suffice to keep every other vector where one text makes the embedder fail.
     """
     contents = [content for event in outcome.events if (content := _content(event)) is not None]
     if not contents:
         return outcome
-    found = await embed_each(embedder, contents, calls_max=CALLS_MAX)
+    calls_max = calls_to_single_out(len(contents))
+    found = await embed_each(embedder, contents, calls_max=calls_max)
     if found.faults:
-        metrics.EMBEDDINGS_MISSING.inc(len(found.faults))
         problems = "; ".join(found.problems)
         logger.warning(
             "%d of %d memories are kept without a vector: %s",
@@ -43,6 +40,17 @@ async def with_embeddings(outcome: Outcome, embedder: Embedder) -> Outcome:
         for event in outcome.events
     )
     return outcome.model_copy(update={"events": events})
+
+
+def count_missing(outcome: Outcome) -> None:
+    """Count the memories of an outcome that stands in the log without their vectors."""
+    missing = sum(
+        event.memory.embedding is None
+        for event in outcome.events
+        if isinstance(event, MemoryAdded | MemorySuperseded | MemoryBackfilled)
+    )
+    if missing:
+        metrics.EMBEDDINGS_MISSING.inc(missing)
 
 
 def _content(event: MemoryEvent) -> str | None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from processors import metrics
 from processors.appending import DecisionLog
-from processors.embedding import with_embeddings
+from processors.embedding import count_missing, with_embeddings
 from processors.extraction import ExtractorCrashed, Proposer, without_injection
 from processors.lease import Lease
 from processors.partition_state import PartitionState
@@ -295,6 +295,7 @@ class TurnWork:
         offset = await self._parts.log.append_outcome(
             outcome, keys=keys, address=address, partition=state.partition
         )
+        count_missing(outcome)
         state.closed(self._proposal_id(outcome.turn_id))
         return offset
 

@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from processors.embedding import CALLS_MAX, with_embeddings
+from processors import metrics
+from processors.embedding import count_missing, with_embeddings
 from schemas.events import (
     MemoryAdded,
     MemoryBackfilled,
@@ -95,11 +96,29 @@ def test_a_memory_is_kept_without_a_vector_when_there_is_none_to_be_had() -> Non
 
 
 def test_a_text_that_is_refused_costs_the_others_nothing() -> None:
-    contents = [f"fact {number}" for number in range(5)]
-    embedder = CountingEmbedder(refused={"fact 2"})
-    after = run_virtual(with_embeddings(outcome(*map(added, contents)), embedder))
-    assert [vector is None for vector in halves(after)] == [False, False, True, False, False]
-    assert len(embedder.texts) <= CALLS_MAX
+    contents = [f"fact {number}" for number in range(12)]
+    for refused in contents:
+        embedder = CountingEmbedder(refused={refused})
+        after = run_virtual(with_embeddings(outcome(*map(added, contents)), embedder))
+        assert [vector is None for vector in halves(after)] == [
+            content == refused for content in contents
+        ]
+        assert len(embedder.texts) <= 9
+
+
+def test_a_vector_is_counted_as_missing_when_its_memory_stands_in_the_log() -> None:
+    def counted() -> float:
+        (family,) = metrics.EMBEDDINGS_MISSING.collect()
+        return next(one.value for one in family.samples if one.name.endswith("_total"))
+
+    before = counted()
+    embedder = CountingEmbedder(refused={"bad"})
+    after = run_virtual(
+        with_embeddings(outcome(added("fact"), added("bad"), confirmed()), embedder)
+    )
+    assert counted() == before, "nothing was appended yet"
+    count_missing(after)
+    assert counted() == before + 1
 
 
 def test_an_embedder_that_cannot_be_asked_is_asked_once_for_a_turn() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID, uuid4
 
+from processors import metrics
 from processors.partition_state import PartitionState
 from schemas import ids, registry
 from schemas.errors import (
@@ -151,6 +152,23 @@ def test_an_embedder_that_fails_hides_memories_and_loses_nothing() -> None:
         assert (await desk.outcome()).closing is Closing.STORED
 
     run_virtual(run())
+
+
+def test_a_missing_vector_is_counted_once_however_often_its_outcome_is_appended() -> None:
+    def counted() -> float:
+        (family,) = metrics.EMBEDDINGS_MISSING.collect()
+        return next(one.value for one in family.samples if one.name.endswith("_total"))
+
+    async def run() -> None:
+        desk = Desk(embedder=CountingEmbedder(failures=100))
+        lost = (Delivery.LOST, Delivery.LOST)
+        desk.worker.producer.deliver = failing(memories_topic(GENERATION), *lost)
+        await desk.handle(desk.site.say(desk.keys, "I live in Rome."))
+        assert len(desk.embedder.texts) == 3, "it is embedded at every attempt"
+
+    before = counted()
+    run_virtual(run())
+    assert counted() == before + 1
 
 
 def test_a_turn_that_was_sent_twice_is_closed_once() -> None:

@@ -12,7 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from projections.embedders import CheckedEmbedder
-from schemas.embedding import EachEmbedded, EmbeddingFault, PartlyEmbedded, embed_each
+from schemas.embedding import (
+    EachEmbedded,
+    EmbeddingFault,
+    PartlyEmbedded,
+    calls_to_single_out,
+    embed_each,
+)
 from schemas.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingFailed
 from schemas.http import problem_of
 from schemas.ports import Vectors
@@ -107,6 +113,44 @@ def test_however_much_fails_the_calls_are_bounded_and_every_text_is_told_of(
         vector = found.vectors[position]
         assert (vector is None) == (position in found.faults)
         assert vector is None or kind == "good"
+
+
+def test_one_bad_text_at_whatever_place_costs_no_other_its_vector() -> None:
+    assert [calls_to_single_out(texts) for texts in (1, 2, 3, 12, 16, 17)] == [1, 3, 5, 9, 9, 11]
+    for count in range(1, 25):
+        for bad in range(count):
+            texts = [f"{'refused' if one == bad else 'good'}#{one}" for one in range(count)]
+            inner = _Told()
+            found = asyncio.run(
+                embed_each(CheckedEmbedder(inner), texts, calls_max=calls_to_single_out(count))
+            )
+            assert found.faults == {bad: EmbeddingFault.REFUSED}, (count, bad)
+
+
+def test_what_few_calls_tell_is_told_of_many_texts() -> None:
+    texts = ["refused#0", *(f"good#{number}" for number in range(1, 7)), "refused#7"]
+    found = asyncio.run(embed_each(CheckedEmbedder(_Told()), texts, calls_max=7))
+    # Seven calls tell of every quarter; spent on the first half to its end, not of the second.
+    assert [vector is not None for vector in found.vectors][2:6] == [True] * 4
+
+
+@given(st.lists(KINDS, min_size=1, max_size=16), st.integers(1, 40))
+def test_asking_whether_the_embedder_is_there_counts_too(kinds: list[str], calls_max: int) -> None:
+    texts = [f"{kind}#{number}" for number, kind in enumerate(kinds)]
+    inner, asked = _Told(), 0
+
+    async def alive() -> bool:
+        nonlocal asked
+        asked += 1
+        return True
+
+    found = asyncio.run(embed_each(CheckedEmbedder(inner), texts, calls_max=calls_max, alive=alive))
+    assert len(inner.calls) + asked <= calls_max
+    for position, fault in found.faults.items():
+        assert fault is not EmbeddingFault.UNAVAILABLE or kinds[position] == "fatal"
+    if calls_max >= 2 * len(texts):
+        told = [fault for fault in found.faults.values() if fault is not EmbeddingFault.NOT_TRIED]
+        assert told or len(found.faults) < len(texts), "each batch tells of one text at least"
 
 
 def _embed(texts: Sequence[str], **arguments: object) -> tuple[_Told, EachEmbedded]:
