@@ -46,6 +46,9 @@ CHECK_EVERY_S: Final = 300.0
 WITNESSES: Final = 5
 """Most of them decide, so that a few vectors that another model left behind do not."""
 
+NAMES_MAX: Final = 16
+"""Most names that are remembered of a model; one that is forgotten is compared again."""
+
 _AGAIN_AFTER_S: Final = 15.0
 _CALLS_MAX: Final = 2 * WITNESSES
 
@@ -154,10 +157,10 @@ class VerifiedEmbedder:
         self._clock = clock
         self._check_at = float("-inf")
         self._checking = asyncio.Lock()
-        self._names: set[str | None] = set()
+        self._names: dict[str | None, None] = {}  # in the order in which they were compared
         self._mismatch: EmbedderMismatch | None = None
         self._failed = 0
-        self._failure = ""
+        self._failure: Exception | None = None
 
     @property
     def name(self) -> str:
@@ -227,13 +230,23 @@ class VerifiedEmbedder:
         if self._clock() >= self._check_at:
             failed = self._failed
             async with self._checking:
-                if self._failed != failed:
+                if self._failed != failed and self._failure is not None:
                     # The comparison that this one waited for failed: many would wait for many.
-                    raise EmbedderUnavailable(self._failure)
+                    raise self._failure.with_traceback(None)
                 if self._clock() >= self._check_at:  # nobody else has done it meanwhile
-                    await self._verify()
+                    await self._verify_for_all()
         if self._mismatch is not None:
             raise EmbedderMismatch(str(self._mismatch))
+
+    async def _verify_for_all(self) -> None:
+        """Compare; whoever waits for it meanwhile fails as it does, whatever went wrong."""
+        try:
+            await self._verify()
+        except Exception as error:
+            self._failed += 1
+            self._failure = error
+            raise
+        self._failure = None
 
     async def _verify(self) -> None:
         witnesses = await self._records.witnesses()
@@ -242,22 +255,24 @@ class VerifiedEmbedder:
         vector, *of_witnesses = found.vectors
         if vector is None:
             # Whatever is wrong with the answer, it is not the caller's texts.
-            self._failed += 1
-            self._failure = "; ".join(found.problems)
-            raise EmbedderUnavailable(self._failure)
+            raise EmbedderUnavailable("; ".join(found.problems))
         answered = Canary(vector=vector, model=self._embedder.answered_as)
         recorded = await self._records.canary()
-        if recorded is not None and _cosine(vector, recorded.vector) < COSINE_MIN:
-            self._differs(answered, recorded, _cosine(vector, recorded.vector))
-            return
-        pairs = zip(witnesses, of_witnesses, strict=True)
-        cosines = [_cosine(one.vector, again) for one, again in pairs if again is not None]
-        if cosines and median_low(cosines) < COSINE_MIN:
-            # What is recorded came later than the log's vectors, from the model that answers now.
-            await self._records.discard()
-            self._differs(answered, None, median_low(cosines))
-            return
-        self._agrees(answered, recorded or await self._records.record(answered))
+        if recorded is None or _cosine(vector, recorded.vector) >= COSINE_MIN:
+            pairs = zip(witnesses, of_witnesses, strict=True)
+            cosines = [_cosine(one.vector, again) for one, again in pairs if again is not None]
+            if cosines and median_low(cosines) < COSINE_MIN:
+                # What is recorded came later than the log's vectors, from this very model.
+                await self._records.discard()
+                self._differs(answered, None, median_low(cosines))
+                return
+            recorded = recorded or await self._records.record(answered)
+        # Compared after it was recorded, too: another process may have recorded another model.
+        cosine = _cosine(vector, recorded.vector)
+        if cosine < COSINE_MIN:
+            self._differs(answered, recorded, cosine)
+        else:
+            self._agrees(answered, recorded)
 
     def _differs(self, answered: Canary, recorded: Canary | None, cosine: float) -> None:
         self._names.clear()
@@ -273,7 +288,9 @@ class VerifiedEmbedder:
                 answered.model,
                 recorded.model,
             )
-        self._names.add(answered.model)
+        self._names[answered.model] = None
+        while len(self._names) > NAMES_MAX:
+            del self._names[next(iter(self._names))]
         self._mismatch = None
         self._check_at = self._clock() + CHECK_EVERY_S
 

@@ -11,15 +11,18 @@ import pytest
 
 from projections.canary import (
     CHECK_EVERY_S,
+    NAMES_MAX,
     SENTENCE,
     WITNESSES,
+    Canary,
     ModelRecords,
     VerifiedEmbedder,
+    Witness,
 )
 from projections.embedders import CheckedEmbedder
 from projections.recall import Recall
 from schemas.embedding import EmbeddingFault, PartlyEmbedded
-from schemas.errors import EmbedderMismatch, EmbedderUnavailable
+from schemas.errors import EmbedderMismatch, EmbedderUnavailable, ReadModelUnavailable
 from tests.support.scripted_embedder import BAD_ROWS, ScriptedEmbedder, vector_of
 from tests.support.stored import PARTITIONS, QUESTION, Stored, stored
 
@@ -165,6 +168,52 @@ def test_a_server_that_answers_as_two_models_in_turn_gives_no_vectors(postgres_u
     _play(postgres_url, act)
 
 
+def test_a_server_that_names_every_answer_differently_is_not_remembered_without_end(
+    postgres_url: str,
+) -> None:
+    async def act(scene: _Scene) -> None:
+        process = scene.started()
+        for number in range(NAMES_MAX + 2):
+            scene.embedder.answered_as = f"model-{number}"
+            await process.embed(["fact"])
+        assert len(process._names) == NAMES_MAX
+        probes = scene.embedder.probes
+        await process.embed(["fact"])
+        assert scene.embedder.probes == probes, "the last name is the last to be forgotten"
+
+    _play(postgres_url, act)
+
+
+def test_of_two_models_that_are_recorded_at_one_time_only_the_first_is_accepted(
+    postgres_url: str,
+) -> None:
+    async def act(scene: _Scene) -> None:
+        async def nobody(_: Collection[UUID]) -> set[UUID]:
+            return set()
+
+        class Slow(ModelRecords):
+            async def record(self, canary: Canary) -> Canary:
+                # Another process, with another model, is the faster one.
+                await scene.started().begin()
+                return await super().record(canary)
+
+        scene.embedder.turned = True
+        records = Slow(scene.tables.read_model, erased_among=nobody)
+        process = VerifiedEmbedder(CheckedEmbedder(scene.embedder), records)
+        embed = scene.embedder.embed
+
+        async def turned_once(texts: list[str]) -> object:
+            rows = await embed(texts)
+            scene.embedder.turned = False
+            return rows
+
+        scene.embedder.embed = turned_once  # type: ignore[method-assign,assignment] # for this scene
+        with pytest.raises(EmbedderMismatch, match="recorded of"):
+            await process.begin()
+
+    _play(postgres_url, act)
+
+
 def test_a_rebuilt_read_model_is_compared_with_the_vectors_of_its_log(postgres_url: str) -> None:
     async def act(scene: _Scene) -> None:
         # The log's vectors are of the model before, and nothing is recorded yet.
@@ -235,6 +284,31 @@ def test_many_who_wait_for_a_comparison_that_fails_wait_for_one(postgres_url: st
         assert scene.embedder.probes == 1
 
     _play(postgres_url, act)
+
+
+def test_many_who_wait_for_a_read_model_that_is_away_wait_for_one_attempt() -> None:
+    attempts = 0
+
+    class Away(ModelRecords):
+        async def witnesses(self) -> list[Witness]:
+            nonlocal attempts
+            attempts += 1
+            await asyncio.sleep(0)  # the others come to wait
+            raise ReadModelUnavailable("away")
+
+    async def scenario() -> None:
+        records = Away.__new__(Away)  # it reaches no tables
+        process = VerifiedEmbedder(CheckedEmbedder(ScriptedEmbedder()), records)
+        failures = await asyncio.gather(
+            *(process.embed(["fact"]) for _ in range(10)), return_exceptions=True
+        )
+        assert {type(failure) for failure in failures} == {ReadModelUnavailable}
+        assert attempts == 1
+        with pytest.raises(ReadModelUnavailable):
+            await process.embed(["fact"])
+        assert attempts == 2, "who comes later tries again"
+
+    asyncio.run(scenario())
 
 
 def test_a_question_is_never_answered_by_another_model(postgres_url: str) -> None:
