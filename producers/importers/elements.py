@@ -8,7 +8,7 @@ which no parser that reads the array as one document can promise.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
@@ -24,6 +24,9 @@ _PASSED_WITH_COMMAS: Final = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")
 _STRING_REST: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _KEY_IN_FRONT: Final = re.compile(rb'"([^"\\]{1,64})"\s*:\s*\Z')
 _KEY_BYTES_MAX: Final = 128
+_BLANKS: Final = re.compile(rb"\s*+")
+_DEPTH_OF_WRAPPED: Final = 2
+_ENDS_EARLY: Final = "the file ends in the middle"
 _OPENING: Final = b"{["
 _CLOSING: Final = b"}]"
 
@@ -109,9 +112,11 @@ class _Scanner:
         if not chunk:
             return False
         if len(self.text) > self.bytes_max:
-            # All that was passed is dropped; half an escape in front is not passed yet.
-            del self.text[: self.at]
-            self.at = 0
+            # All that was passed is dropped but for what may be the name of an array; half an
+            # escape in front is not passed yet.
+            dropped = max(0, self.at - _KEY_BYTES_MAX)
+            del self.text[:dropped]
+            self.at -= dropped
             self.oversized = True
         self.text += chunk
         return True
@@ -120,10 +125,10 @@ class _Scanner:
 def split_array(
     stream: BinaryIO, *, wrappers: Collection[str], bytes_max: int = ELEMENT_BYTES_MAX
 ) -> Iterator[Element]:
-    """Yield the elements of the array that a JSON file is, or wraps.
+    """Yield the elements of the array that a JSON file is, or of the arrays that it wraps.
 
-    A file that is one object without such an array counts as the only element, and of objects one
-    behind the other each is an element.
+    A file that is one object without such an array, or with empty ones beside other lists and
+    objects, counts as the only element, and of objects one behind the other each is an element.
 
     Args:
         stream: the file, behind its byte order mark.
@@ -133,40 +138,81 @@ def split_array(
     scanner = _Scanner(stream, bytes_max)
     number = 1
     depth = 0
+    empty_arrays = 0
     while (stop := scanner.next_stop()) is not None:
         if stop in _OPENING:
             depth += 1
-            if number == 1 and stop == ord("[") and _is_the_array(scanner, depth, wrappers):
-                yield from _elements(scanner, alone=depth == 1)
+            if number > 1 or not _is_the_array(scanner, stop, depth, wrappers):
+                continue
+            if depth == 1:
+                yield from _only_array(scanner)
                 return
+            if not _closes_at_once(scanner):
+                yield from _wrapped_arrays(scanner, wrappers)
+                return
+            empty_arrays += 1
         elif stop in _CLOSING:
             depth -= 1
             if depth <= 0:
-                yield _element(scanner, number=number, end=scanner.at)
-                number += 1
-                depth = 0
+                if not _is_empty_list(scanner, empty_arrays):
+                    yield _element(scanner, number=number, end=scanner.at)
+                    number += 1
+                depth = empty_arrays = 0
                 scanner.keep_from(scanner.at)
                 if not _goes_on(scanner):
                     return
-    problem = "the file ends in the middle" if depth else "is not JSON"
+    problem = _ENDS_EARLY if depth else "is not JSON"
     yield Element(number=number, problem=problem)
 
 
-def _is_the_array(scanner: _Scanner, depth: int, wrappers: Collection[str]) -> bool:
-    """Return whether the bracket that was just passed opens the array of the elements."""
-    inside_top_level_object = 2
-    return depth == 1 or (depth == inside_top_level_object and _wrapped(scanner, wrappers))
+def _is_the_array(scanner: _Scanner, stop: int, depth: int, wrappers: Collection[str]) -> bool:
+    """Return whether what was just passed opens an array of the elements."""
+    if stop != ord("["):
+        return False
+    return depth == 1 or (depth == _DEPTH_OF_WRAPPED and _wrapped(scanner, wrappers))
 
 
-def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
+def _only_array(scanner: _Scanner) -> Iterator[Element]:
+    """Yield the elements of an array that is all that the file should hold."""
+    number = yield from _elements(scanner, 1)
+    if number is not None:
+        yield from _trailing(scanner, number=number)
+
+
+def _wrapped_arrays(scanner: _Scanner, wrappers: Collection[str]) -> Iterator[Element]:
+    """Yield the elements of every array under a wrapper's name in one object.
+
+    Args:
+        scanner: stands behind the bracket of the first of them.
+        wrappers: the names.
+    """
+    number = yield from _elements(scanner, 1)
+    depth = 1
+    while number is not None and depth:
+        stop = scanner.next_stop(commas=False)
+        if stop is None:
+            yield Element(number=number, problem=_ENDS_EARLY)
+            return
+        depth += 1 if stop in _OPENING else -1
+        if stop in _OPENING and _is_the_array(scanner, stop, depth, wrappers):
+            number = yield from _elements(scanner, number)
+            depth -= 1
+    if number is not None:
+        yield from _trailing(scanner, number=number)
+
+
+def _elements(scanner: _Scanner, number: int) -> Generator[Element, None, int | None]:
     """Yield the elements of the array whose bracket the scanner has just passed.
 
     Args:
         scanner: stands behind the bracket.
-        alone: whether the array is all that the file should hold.
+        number: that of the first element.
+
+    Returns:
+        The number of the element that would be next; ``None`` where the file ends before the array.
     """
-    number = 1
     depth = 0
+    is_first = True
     scanner.keep_from(scanner.at)
     while (stop := scanner.next_stop(commas=depth == 0)) is not None:
         if stop in _OPENING:
@@ -176,16 +222,35 @@ def _elements(scanner: _Scanner, *, alone: bool) -> Iterator[Element]:
             depth -= 1
         if depth < 0 or (depth == 0 and stop == ord(",")):
             element = _element(scanner, number=number, end=scanner.at - 1)
-            empty = depth < 0 and number == 1 and not element.raw and element.problem is None
+            empty = depth < 0 and is_first and not element.raw and element.problem is None
             if not empty:
                 yield element
                 number += 1
             if depth < 0:
-                if alone:
-                    yield from _trailing(scanner, number=number)
-                return
+                return number
+            is_first = False
             scanner.keep_from(scanner.at)
     yield Element(number=number, problem="the file ends in the middle of it")
+    return None
+
+
+def _closes_at_once(scanner: _Scanner) -> bool:
+    """Return whether the array whose bracket the scanner has just passed is empty."""
+    while (at := _BLANKS.match(scanner.text, scanner.at)) is not None:
+        scanner.at = at.end()
+        if scanner.at < len(scanner.text) or not scanner.read_on():
+            break
+    return scanner.text[scanner.at : scanner.at + 1] == b"]"
+
+
+def _is_empty_list(scanner: _Scanner, empty_arrays: int) -> bool:
+    """Return whether the object that was just passed holds empty arrays of elements alone."""
+    return (
+        empty_arrays > 0
+        and not scanner.oversized
+        and scanner.text.count(b"{", 0, scanner.at) == 1
+        and scanner.text.count(b"[", 0, scanner.at) == empty_arrays
+    )
 
 
 def _element(scanner: _Scanner, *, number: int, end: int) -> Element:

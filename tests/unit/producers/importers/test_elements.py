@@ -47,6 +47,59 @@ def test_a_wrapped_array_is_found_behind_other_members(values: list[object]) -> 
     assert [json.loads(element.raw) for element in split(raw, OneByteAtATime)] == values
 
 
+def values_of(raw: bytes, *wrappers: str) -> list[object]:
+    """The values of the elements, or the problem that stands in place of one."""
+    found = list(split_array(OneByteAtATime(raw), wrappers=wrappers))
+    assert found == list(split_array(BytesIO(raw), wrappers=wrappers))
+    assert [element.number for element in found] == list(range(1, len(found) + 1))
+    return [element.problem or json.loads(element.raw) for element in found]
+
+
+@given(st.lists(st.lists(json_values, max_size=2), min_size=1, max_size=4), json_values)
+def test_the_elements_of_every_wrapped_array_are_read(
+    arrays: list[list[object]], other: object
+) -> None:
+    members = {f"w{number}": values for number, values in enumerate(arrays)}
+    raw = json.dumps({"a": other, **members, "b": other}).encode()
+    expected = [value for values in arrays for value in values]
+    if expected:
+        assert values_of(raw, *members) == expected
+    else:
+        # Whatever else the object holds may be a conversation.
+        assert values_of(raw, *members) in ([], [json.loads(raw)])
+
+
+def test_an_empty_wrapped_array_does_not_end_the_search() -> None:
+    names = ("conversations", "data")
+    assert values_of(b'{"data": [ ], "conversations": [1]}', *names) == [1]
+    assert values_of(b'{"conversations": [1], "data": []}', *names) == [1]
+    alone = {"uuid": "a", "chat_messages": [1], "data": []}
+    assert values_of(json.dumps(alone).encode(), *names) == [alone]
+    assert values_of(b'{"version": 1, "conversations": [\n], "data": []}\n', *names) == []
+
+
+def test_what_stands_behind_wrapped_arrays_is_told() -> None:
+    behind = "stands behind the end of the list and is left out"
+    names = ("conversations", "items")
+    raw = b'{"conversations": [1], "items": [2]}'
+    assert values_of(raw, *names) == [1, 2]
+    assert values_of(raw + b' {"conversations": [3]} trailing', *names) == [1, 2, behind]
+    assert values_of(b'{"conversations": []} {"conversations": [3]}', *names) == [3]
+    assert values_of(b'{"conversations": []} trailing', *names) == ["is not JSON"]
+    assert values_of(raw[:-1], *names) == [1, 2, "the file ends in the middle"]
+
+
+def test_the_name_of_an_array_is_known_behind_much_that_is_not_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(elements, "_CHUNK_BYTES", 1)
+    # Wherever what is held is dropped: in front of the name, within it or behind it.
+    for length in range(100, 250):
+        raw = json.dumps({"data": [1], "more": "x" * length, "conversations": [2]}).encode()
+        found = split_array(BytesIO(raw), wrappers=("data", "conversations"), bytes_max=100)
+        assert [element.raw for element in found] == [b"1", b"2"]
+
+
 def test_objects_one_behind_the_other_are_elements() -> None:
     raw = b'{"a": [1]}\n {"b": {"conversations": [1]}}{"conversations": [2]}'
     found = [json.loads(element.raw) for element in split(raw, OneByteAtATime)]
