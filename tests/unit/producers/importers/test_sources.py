@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import json
@@ -297,6 +298,61 @@ def test_a_length_in_the_long_form_of_a_zip_is_found(
     assert imported(path).totals.accepted == 1
     monkeypatch.setattr(archives, "DIRECTORY_BYTES_MAX", length - 1)
     with pytest.raises(InvalidInput, match="list of files"):
+        imported(path)
+
+
+@pytest.mark.parametrize("told_by", ["place in front", "locator"])
+def test_a_length_in_the_long_form_counts_whatever_the_short_one_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told_by: str
+) -> None:
+    path = zipped(tmp_path / "a.zip", {"conversations.json": FILES["chatgpt"]})
+    raw = path.read_bytes()
+    end = raw.rindex(b"PK\x05\x06")
+    length, start = struct.unpack_from("<2L", raw, end + 12)
+    long, short = (
+        struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, told, start)
+        for told in (length + 1_000, length)
+    )
+    first, second = (short, long) if told_by == "place in front" else (long, short)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
+    # With the longest comment, what tells the length lies as far in front as it may.
+    comment = bytes(0xFFFF)
+    short_end = raw[end:-2] + struct.pack("<H", len(comment))
+    path.write_bytes(raw[:end] + first + second + locator + short_end + comment)
+    monkeypatch.setattr(archives, "DIRECTORY_BYTES_MAX", length)
+    with pytest.raises(InvalidInput, match="list of files"):
+        imported(path)
+
+
+@pytest.mark.parametrize("place", [0, 2**64 - 1])
+def test_a_locator_that_points_anywhere_is_told(tmp_path: Path, place: int) -> None:
+    path = zipped(tmp_path / "a.zip", {"conversations.json": FILES["chatgpt"]})
+    raw = path.read_bytes()
+    end = raw.rindex(b"PK\x05\x06")
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, place, 1)
+    path.write_bytes(raw[:end] + locator + raw[end:])
+    with contextlib.suppress(InvalidInput):
+        assert imported(path).totals.accepted == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "packer"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "LZMA")]
+)
+def test_a_compression_in_a_zip_that_no_limit_holds_is_told(
+    tmp_path: Path, method: int, packer: str
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.jsonl", LINES)
+        archive.writestr("b.jsonl", LINES, compress_type=method)
+    report = imported(path)
+    assert report.totals.accepted == 1
+    (unreadable,) = report.unreadable.first
+    assert unreadable.place == "file b.jsonl"
+    assert f"is compressed by {packer} in the zip; unpack the zip" in unreadable.reason
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("b.jsonl", LINES)
+    with pytest.raises(InvalidInput, match=f"is compressed by {packer} in the zip"):
         imported(path)
 
 
