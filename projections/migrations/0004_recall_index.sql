@@ -1,7 +1,7 @@
 -- Recall reads every live vector of one subject. In the table they lie as the turns came, each on a
 -- page of its own; in this index they lie side by side, some nine on a page.
 -- An entry of an index holds at most 2,704 bytes, so vectors above 1,000 components (two bytes each,
--- beside a model's name of at most 200 characters) are read in the table.
+-- beside an embedder's name of at most 200 bytes) are read in the table.
 DO $$
 BEGIN
     IF {dimension} <= 1000 THEN

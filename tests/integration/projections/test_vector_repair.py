@@ -14,6 +14,7 @@ from projections.embedders import CheckedEmbedder
 from projections.read_model import name_every_subject
 from projections.recall import EmptyReason
 from projections.vector_repair import BATCH_MAX, Pace, VectorRepair
+from schemas.database import load_queries
 from tests.support.log_writer import NOON
 from tests.support.scripted_embedder import BAD_ROWS, ScriptedEmbedder, vector_of
 from tests.support.stored import QUESTION, Stored, settled, stored
@@ -199,6 +200,27 @@ def test_what_needs_no_vector_keeps_nothing_else_waiting(postgres_url: str) -> N
         await scene.lacking(subject, "fact")
         assert await scene.repair().round() == 1
         assert await scene.made() == {"fact"}
+
+    _play(postgres_url, act)
+
+
+def test_what_needs_no_vector_is_not_even_read_in_looking_for_what_is_due(
+    postgres_url: str,
+) -> None:
+    async def act(scene: _Scene) -> None:
+        due = load_queries("projections", "sql/vector_repair.sql")
+        counted = load_queries("projections", "sql/read_model.sql")["count_waiting"]
+        async with scene.tables.read_model.connection() as connection, connection.transaction():
+            await name_every_subject(connection)
+            await connection.execute(due["plan_by_order"])
+            await connection.execute(
+                "SET LOCAL enable_seqscan = off"
+            )  # so small a table is read whole
+            for query in (due["find_due"], counted):
+                explained = await connection.execute("EXPLAIN " + query, {"limit": BATCH_MAX})
+                plan = "\n".join(str(line) for (line,) in await explained.fetchall())
+                assert "using memories_without_vector" in plan
+                assert "retracted_at" not in plan, "the index holds none of what is retracted"
 
     _play(postgres_url, act)
 
