@@ -106,7 +106,8 @@ class Export:
         """Yield a member's text in UTF-8, without a byte order mark, from its beginning.
 
         Raises:
-            InvalidInput: it cannot be opened. Reading it may raise ``SourceBroken``.
+            InvalidInput: it cannot be opened.
+            SourceBroken: it cannot be read; so may every read of it.
         """
         if self._archive is not None:
             raw: BinaryIO | Inflated = self._archive.open(member.index)

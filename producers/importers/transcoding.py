@@ -47,7 +47,7 @@ class _Utf8(io.RawIOBase):
         """Fill a buffer as far as there is something; return how far, 0 at the end."""
         view = memoryview(buffer)
         while not self._ready:
-            chunk = self._stream.read(_CHUNK_BYTES) or b""
+            chunk = _read(self._stream, _CHUNK_BYTES)
             self._ready = chunk if self._decoder is None else self._encoded(chunk, final=not chunk)
             if not chunk:
                 break
@@ -64,9 +64,20 @@ class _Utf8(io.RawIOBase):
 
 
 def utf8_of(stream: BinaryIO | io.RawIOBase) -> io.BufferedReader:
-    """Return a stream's text in UTF-8, without a byte order mark; it is for the caller to close."""
-    head = stream.read(_HEAD_BYTES) or b""
+    """Return a stream's text in UTF-8, without a byte order mark; it is for the caller to close.
+
+    Raises:
+        SourceBroken: it cannot be read; so may every read of what is returned.
+    """
+    head = _read(stream, _HEAD_BYTES)
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return io.BufferedReader(_Utf8(head[len(mark) :], stream, encoding), _CHUNK_BYTES)
     return io.BufferedReader(_Utf8(head, stream, None), _CHUNK_BYTES)
+
+
+def _read(stream: BinaryIO | io.RawIOBase, size: int) -> bytes:
+    try:
+        return stream.read(size) or b""
+    except OSError as error:
+        raise SourceBroken(f"cannot be read on: {error.strerror or error}") from None

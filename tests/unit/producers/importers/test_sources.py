@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gzip
 import io
 import json
 import os
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.importers import archives, formats, inflating
+from producers.importers import archives, formats, inflating, sources
 from producers.importers.destinations import Nowhere
 from producers.importers.formats import IMPORTERS
 from producers.importers.report import ImportReport
@@ -256,6 +257,48 @@ def test_a_gzip_that_was_cut_off_is_told(tmp_path: Path) -> None:
     report = imported(path)
     assert 0 < report.totals.accepted < 500
     assert "breaks off here" in report.unreadable.first[0].reason
+
+
+class FailingFile(io.BytesIO):
+    """A file on a disk that fails behind some of its bytes."""
+
+    def __init__(self, raw: bytes, readable: int) -> None:
+        super().__init__(raw)
+        self._readable = readable
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell() >= self._readable:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return super().read(size)
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_what_was_read_of_a_failing_disk_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: Callable[[bytes], bytes]
+) -> None:
+    raw = packed(many_turns())
+    monkeypatch.setattr(sources, "_opened", lambda _path: FailingFile(raw, len(raw) * 9 // 10))
+    report = imported(tmp_path / "export")
+    assert 0 < report.totals.accepted < 500
+    assert report.unreadable.total > 0
+    told = report.unreadable.first[-1]
+    assert told.place == "the file"
+    assert told.reason.startswith("breaks off here: ")
+    assert "Input/output error" in told.reason
+
+
+def test_a_disk_that_fails_at_once_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What tells a packer can be read, and nothing else.
+    class Failing(FailingFile):
+        def read(self, size: int | None = -1) -> bytes:
+            self._readable, was = 0, self._readable
+            if was:
+                return io.BytesIO.read(self, size)
+            return super().read(size)
+
+    monkeypatch.setattr(sources, "_opened", lambda _path: Failing(many_turns(), 1))
+    with pytest.raises(InvalidInput, match="cannot be read on: Input/output error"):
+        imported(tmp_path / "export")
 
 
 @pytest.mark.parametrize("packed", ["gzip", "zip"])
