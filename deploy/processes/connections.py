@@ -8,8 +8,8 @@ from typing import Final, cast
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 IDLE_SECONDS_MAX: Final = 10.0
-"""How long a connection may be without a request in work: while the head of one is sent, or the
-rest of a body that was refused, or an answer is fetched."""
+"""How long a connection may keep the server waiting: while the head of a request is sent, or the
+rest of a body that was refused, or while nothing is fetched of an answer."""
 
 CONNECTIONS_MAX: Final = 1_024
 """The most connections at one time; whoever comes then is answered with 503. Each may hold 64 KiB
@@ -20,7 +20,8 @@ class BoundedProtocol(H11Protocol):
     """Ends connections that keep the server waiting.
 
     uvicorn's own timer runs between two requests only, and ends with the first byte: a head that
-    never is complete, or a body that goes on after its refusal, would hold a connection for ever.
+    never is complete, a body that goes on after its refusal, or an answer that nobody fetches would
+    hold a connection for ever.
     """
 
     idle_seconds_max: float = IDLE_SECONDS_MAX
@@ -42,19 +43,36 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    def pause_writing(self) -> None:
+        """Begin to wait for the answer to be fetched, also while a request is in work."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Note that the answer was fetched, but for a little."""
+        super().resume_writing()
+        self._stop_watching()
+        self._watch()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_watching()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        # uvicorn declares what is None before the first request as if it never were.
-        cycle = cast("object | None", self.cycle)
-        if self.transport.is_closing() or (cycle is not None and not self.cycle.response_complete):
+        if not self._waits_for_client():
             self._stop_watching()
         elif self._idle is None:
             self._unfetched = self.transport.get_write_buffer_size()
             self._idle = self.loop.call_later(self.idle_seconds_max, self._on_idle)
+
+    def _waits_for_client(self) -> bool:
+        if self.flow.write_paused or self.transport.is_closing():
+            # The answer to a request in work cannot go on; one that closes goes on until it ends.
+            return self.transport.get_write_buffer_size() > 0
+        # uvicorn declares what is None before the first request as if it never were.
+        cycle = cast("object | None", self.cycle)
+        return cycle is None or self.cycle.response_complete
 
     def _stop_watching(self) -> None:
         if self._idle is not None:

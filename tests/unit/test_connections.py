@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import cast
+from unittest.mock import Mock
 
 import pytest
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -24,6 +28,10 @@ async def _slow(_: Request) -> Response:
     return PlainTextResponse("late")
 
 
+async def _medium(_: Request) -> Response:
+    return PlainTextResponse("a" * 60_000)
+
+
 async def _large(_: Request) -> Response:
     return PlainTextResponse("a" * 20_000_000)
 
@@ -36,27 +44,34 @@ Act = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def _connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _connected(
+    sent: bytes,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     app = Starlette(
         routes=[
             Route("/", _slow),
+            Route("/medium", _medium),
             Route("/large", _large),
             Route("/unread", _unread, methods=["POST"]),
         ]
     )
     async with serving(app, host="127.0.0.1", port=0) as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**16)
+        # Blocking, so that it is sent before the server, in this thread too, begins to wait for it.
+        client = socket.create_connection(("127.0.0.1", port))
+        client.sendall(sent)
+        reader, writer = await asyncio.open_connection(sock=client, limit=2**16)
         try:
             yield reader, writer
         finally:
             writer.transport.abort()
 
 
-def _play(monkeypatch: pytest.MonkeyPatch, act: Act) -> None:
+def _play(monkeypatch: pytest.MonkeyPatch, act: Act, *, sent: bytes = b"") -> None:
+    """Let a client act that has sent something before the server looks for the first time."""
     monkeypatch.setattr(BoundedProtocol, "idle_seconds_max", IDLE_S)
 
     async def play() -> None:
-        async with asyncio.timeout(20), _connected() as (reader, writer):
+        async with asyncio.timeout(20), _connected(sent) as (reader, writer):
             await act(reader, writer)
 
     asyncio.run(play())
@@ -100,13 +115,23 @@ def test_a_head_that_comes_byte_by_byte_ends(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_request_in_work_may_take_its_time_and_another_one_follow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    complete = BoundedProtocol.on_response_complete
+
     async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        following = [GET + b"\r\n"]
+
+        def on_response_complete(connection: BoundedProtocol) -> None:
+            complete(connection)
+            # Sent at once: on a busy machine the reader may come to it too late.
+            if following:
+                writer.write(following.pop())
+
+        monkeypatch.setattr(BoundedProtocol, "on_response_complete", on_response_complete)
         for _ in range(2):
-            writer.write(GET + b"\r\n")
             assert (await reader.readuntil(b"late")).startswith(b"HTTP/1.1 200")
         assert await _ended(reader)
 
-    _play(monkeypatch, act)
+    _play(monkeypatch, act, sent=GET + b"\r\n")
 
 
 def test_a_body_that_goes_on_after_its_refusal_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +152,18 @@ def test_a_body_that_goes_on_after_its_refusal_ends(monkeypatch: pytest.MonkeyPa
     _play(monkeypatch, act)
 
 
-def test_an_answer_that_nobody_fetches_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "requests",
+    [
+        b"GET /large HTTP/1.1\r\nHost: test\r\n\r\n",
+        b"GET /large HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+        b"GET /medium HTTP/1.1\r\nHost: test\r\n\r\n" * 400,
+    ],
+    ids=["one", "the last", "pipelined"],
+)
+def test_an_answer_that_nobody_fetches_ends(
+    monkeypatch: pytest.MonkeyPatch, requests: bytes
+) -> None:
     lost = asyncio.Event()
     forget = BoundedProtocol.connection_lost
 
@@ -137,9 +173,57 @@ def test_an_answer_that_nobody_fetches_ends(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(BoundedProtocol, "connection_lost", connection_lost)
 
-    async def act(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # What the sockets and the reader take is far less than the answer.
-        writer.write(b"GET /large HTTP/1.1\r\nHost: test\r\n\r\n")
+    async def act(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        # What the sockets and the reader take is far less than the answers.
         await lost.wait()
 
-    _play(monkeypatch, act)
+    _play(monkeypatch, act, sent=requests)
+
+
+class _Clock:
+    """Stands for the event loop: what is to be called later is called when a test says so."""
+
+    def __init__(self) -> None:
+        self.due: list[Callable[[], None]] = []
+
+    def call_later(self, _: float, call: Callable[[], None]) -> Mock:
+        self.due.append(call)
+        return Mock(cancel=lambda: self.due.remove(call))
+
+    def pass_by(self) -> None:
+        """Let as much time pass as a client has."""
+        for call in tuple(self.due):
+            self.due.remove(call)
+            call()
+
+
+def test_an_answer_in_work_that_is_fetched_slowly_goes_on_until_nothing_more_is() -> None:
+    clock, transport = _Clock(), Mock(spec=asyncio.Transport)
+    transport.is_closing.return_value = False
+    transport.get_write_buffer_size.return_value = 0
+    protocol = BoundedProtocol(
+        uvicorn.Config(Starlette(), log_config=None),
+        uvicorn.server.ServerState(),
+        {},
+        cast("asyncio.AbstractEventLoop", clock),
+    )
+    protocol.connection_made(transport)
+    protocol.cycle = Mock(response_complete=False)
+    protocol.data_received(b"G")
+    assert clock.due == []
+
+    transport.get_write_buffer_size.return_value = 100_000
+    protocol.pause_writing()
+    for unfetched in (90_000, 80_000):
+        transport.get_write_buffer_size.return_value = unfetched
+        clock.pass_by()
+        transport.abort.assert_not_called()
+
+    transport.get_write_buffer_size.return_value = 10_000
+    protocol.resume_writing()
+    assert clock.due == []
+
+    transport.get_write_buffer_size.return_value = 100_000
+    protocol.pause_writing()
+    clock.pass_by()
+    transport.abort.assert_called_once_with()
