@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
+from producers.turns_input import TurnInput
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import SealedRecord
+from schemas.records import Origin
+
+if TYPE_CHECKING:
+    # That module needs the ports below.
+    from producers.append import AppendResult, TurnIdentity
 
 
 class SubjectDirectory(Protocol):
@@ -56,6 +62,26 @@ class TurnLog(Protocol):
             LogUnavailable: the broker refuses.
             InputTooLarge: the record is above the log's limit.
         """
+        ...
+
+
+class Appender(Protocol):
+    """What takes turns into the log: :class:`~producers.append.TurnAppender`."""
+
+    async def append(
+        self, tenant: str, inputs: Sequence[TurnInput], origin: Origin
+    ) -> list[AppendResult]:
+        """Append turns and return one result for each, in the same order.
+
+        Raises:
+            InputTooLarge: more than ``TURNS_MAX`` turns.
+            UnknownTenant: no such tenant.
+            KeyringUnavailable: it cannot be reached.
+        """
+        ...
+
+    async def identify(self, tenant: str, inputs: Sequence[TurnInput]) -> list[TurnIdentity]:
+        """Return what the log would know each turn by, in the same order; likewise."""
         ...
 
 

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from producers.append import Appended, AppendResult, Refused
 from producers.metrics import count_refused, refusals_counted
+from producers.ports import Appender
 from producers.steps import Steps
 from producers.turns_body import read_items
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
@@ -31,16 +32,6 @@ from schemas.records import Origin
 
 Authenticate = Callable[[str], Awaitable[str]]
 """Returns the tenant of an API key's token, or raises ``InvalidApiKey``."""
-
-
-class Appender(Protocol):
-    """What the route needs of :class:`~producers.append.TurnAppender`."""
-
-    async def append(
-        self, tenant: str, inputs: Sequence[TurnInput], origin: Origin
-    ) -> list[AppendResult]:
-        """Append turns and return one result for each, in the same order."""
-        ...
 
 
 def ingest_router(

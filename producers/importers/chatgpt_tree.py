@@ -1,7 +1,9 @@
 """The tree of messages of one ChatGPT conversation, and the branch of it that was last shown.
 
 Every edit and every new attempt at an answer begins a branch, so a message may have several
-children; ``current_node`` names the end of the branch that the user saw last.
+children; ``current_node`` names the end of the branch that the user saw last. A parent that is
+missing or its own ancestor refuses the conversation: unlike the lists of messages that other
+formats have, a mapping has no order in which to guess what came before.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 from uuid import UUID
 
-from producers.append import Appended, AppendResult, TurnIdentity
-from producers.ports import KnownTurns, SubjectDirectory
+from producers.append import Appended, TurnIdentity
+from producers.ports import Appender, KnownTurns, SubjectDirectory
 from producers.turns_input import TurnInput
 from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id as derived_turn_id
@@ -34,20 +34,6 @@ class Destination(Protocol):
         Raises:
             KeyringUnavailable: it cannot be asked.
         """
-        ...
-
-
-class Appender(Protocol):
-    """What an import needs of :class:`~producers.append.TurnAppender`."""
-
-    async def append(
-        self, tenant: str, inputs: Sequence[TurnInput], origin: Origin
-    ) -> list[AppendResult]:
-        """Append turns and return one result for each, in the same order."""
-        ...
-
-    async def identify(self, tenant: str, inputs: Sequence[TurnInput]) -> list[TurnIdentity]:
-        """Return what the log would know each turn by."""
         ...
 
 

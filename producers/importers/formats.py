@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from producers.importers.chatgpt import ChatGptImporter
@@ -111,16 +110,6 @@ def choose(export: Export, asked: Importer | None = None) -> Choice:
         passed_over=tuple(member for member, one in found.items() if one is None),
         broken=tuple(broken),
     )
-
-
-def detect(path: Path) -> Importer:
-    """Return the importer that recognises the content of a file.
-
-    Raises:
-        InvalidInput: none recognises it, it is empty, or it cannot be read.
-    """
-    with Export(path) as export:
-        return choose(export).importer
 
 
 def _recognised(export: Export) -> Importer:

@@ -14,10 +14,11 @@ import pytest
 
 from producers.importers import run
 from producers.importers.destinations import DryRun, Ledger
-from producers.importers.formats import detect
+from producers.importers.formats import choose
 from producers.importers.left_out import LeftOut
 from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
 from producers.importers.run import import_file
+from producers.importers.sources import Export
 from producers.turns_input import TURNS_MAX, TurnInput
 from schemas.errors import (
     InvalidInput,
@@ -248,7 +249,8 @@ def test_an_import_that_broke_off_is_completed_by_the_next(importing: Import) ->
 def test_a_format_is_known_by_its_content(tmp_path: Path, content: bytes, name: str) -> None:
     path = tmp_path / "any.name"
     path.write_bytes(content)
-    assert detect(path).name == name
+    with Export(path) as export:
+        assert choose(export).importer.name == name
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_line(importing: Import) -> None:
