@@ -46,11 +46,13 @@ CHECK_EVERY_S: Final = 300.0
 WITNESSES: Final = 5
 """Most of them decide, so that a few vectors that another model left behind do not."""
 
+CALLS_MAX: Final = 2 * WITNESSES
+"""Most calls of the embedder for one comparison."""
+
 NAMES_MAX: Final = 16
 """Most names that are remembered of a model; one that is forgotten is compared again."""
 
 _AGAIN_AFTER_S: Final = 15.0
-_CALLS_MAX: Final = 2 * WITNESSES
 
 Vector: TypeAlias = NDArray[np.float32]
 """Of shape ``(dimension,)``."""
@@ -251,7 +253,7 @@ class VerifiedEmbedder:
     async def _verify(self) -> None:
         witnesses = await self._records.witnesses()
         texts = [SENTENCE, *(witness.content for witness in witnesses)]
-        found = await embed_each(self._embedder, texts, calls_max=_CALLS_MAX)
+        found = await embed_each(self._embedder, texts, calls_max=CALLS_MAX)
         vector, *of_witnesses = found.vectors
         if vector is None:
             # Whatever is wrong with the answer, it is not the caller's texts.

@@ -12,11 +12,13 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import psycopg
 
+from projections import canary
 from projections import vector_metrics as metrics
 from projections.canary import SENTENCE, ErasedAmong
 from projections.read_model import ReadModel, count_waiting, name_every_subject, name_subjects
@@ -45,12 +47,22 @@ class Pace:
         pause_max_s: the longest pause, which doubles while the embedder does not answer.
         backoff_first_s: after how long a memory is tried a second time; each time twice as long.
         backoff_max_s: after how long at most.
+        call_s: how long one call of the embedder may take.
     """
 
     poll_s: float = 5.0
     pause_max_s: float = 60.0
     backoff_first_s: float = 30.0
     backoff_max_s: float = 3600.0
+    call_s: float = 10.0
+
+    def lease_s(self, calls_max: int) -> float:
+        """Return for how long a batch is taken: longer than its calls can last.
+
+        Half of it is theirs and a comparison's of the model; the other half is for the statements,
+        and for what else the process does meanwhile.
+        """
+        return 2 * (calls_max + canary.CALLS_MAX) * self.call_s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +70,8 @@ class _Lacking:
     subject: UUID
     memory_id: UUID
     content: str
+    due_at: datetime
+    """Until when it is taken: whoever takes it after that moves this on."""
 
 
 class VectorRepair:
@@ -116,12 +130,18 @@ class VectorRepair:
         wanted = [lacking for lacking in claimed if lacking.subject not in erased]
         if not wanted:
             return 0
-        found = await embed_each(
-            self._embedder,
-            [lacking.content for lacking in wanted],
-            calls_max=2 * len(wanted),
-            alive=self._answers,
-        )
+        try:
+            found = await embed_each(
+                self._embedder,
+                [lacking.content for lacking in wanted],
+                calls_max=_calls_max(wanted),
+                alive=self._answers,
+            )
+        except asyncio.CancelledError:
+            # The process ends: the next one need not wait until the lease is over.
+            untried = [EmbeddingFault.NOT_TRIED] * len(wanted)
+            await self._put_back(wanted, untried, [False] * len(wanted))
+            raise
         filled = await self._fill(wanted, found)
         await self._note(wanted, found)
         return filled
@@ -148,6 +168,7 @@ class VectorRepair:
         asked = {
             "subjects": subjects,
             "memory_ids": [memory_id for _, memory_id in due],
+            "lease_s": self._pace.lease_s(_calls_max(due)),
             "backoff_first_s": self._pace.backoff_first_s,
             "backoff_max_s": self._pace.backoff_max_s,
         }
@@ -155,8 +176,8 @@ class VectorRepair:
             await name_subjects(connection, subjects)
             cursor = await connection.execute(_QUERIES["claim"], asked)
             return [
-                _Lacking(subject=subject, memory_id=memory_id, content=content)
-                for subject, memory_id, content in await cursor.fetchall()
+                _Lacking(subject=subject, memory_id=memory_id, content=content, due_at=due_at)
+                for subject, memory_id, content, due_at in await cursor.fetchall()
             ]
 
     async def _answers(self) -> bool:
@@ -184,12 +205,21 @@ class VectorRepair:
         for fault in faults:
             metrics.FAILED.labels(self._generation, fault.value).inc()
         _LOG.warning("%d vectors are still lacking: %s", len(faults), "; ".join(found.problems))
+        await self._put_back(lacking, faults, tried)
+
+    async def _put_back(
+        self, lacking: Sequence[_Lacking], faults: Sequence[EmbeddingFault], tried: Sequence[bool]
+    ) -> None:
+        """Let memories wait again: those that were tried for a while, the others not at all."""
         subjects = [one.subject for one in lacking]
         asked = {
             "subjects": subjects,
             "memory_ids": [one.memory_id for one in lacking],
+            "due_at": [one.due_at for one in lacking],
             "faults": [fault.value for fault in faults],
-            "tried": tried,
+            "tried": list(tried),
+            "backoff_first_s": self._pace.backoff_first_s,
+            "backoff_max_s": self._pace.backoff_max_s,
         }
         async with self._read_model.connection() as connection, connection.transaction():
             await name_subjects(connection, subjects)
@@ -208,6 +238,7 @@ class VectorRepair:
         asked = {
             "subjects": subjects,
             "memory_ids": [lacking.memory_id for lacking, _ in made],
+            "due_at": [lacking.due_at for lacking, _ in made],
             "vectors": HalfVectors([halves for _, halves in made]),
             "model": self._read_model.embedder,
         }
@@ -242,3 +273,8 @@ class VectorRepair:
                 await stop.wait()
         except TimeoutError:
             return
+
+
+def _calls_max(texts: Sequence[object]) -> int:
+    """Return the most calls for a batch: they tell of one text at least, whatever fails."""
+    return 2 * len(texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -15,6 +15,10 @@ from schemas.errors import ConfigurationError
 from schemas.topics import BROKERS_REPLICATION, checked_generation
 
 DEFAULT_TENANT = "local"
+
+EMBEDDER_MODEL_BYTES_MAX: Final = 195
+"""Most bytes of a model's name in UTF-8. An embedder's name adds a colon and up to four digits, and
+at most 200 bytes of it fit beside a vector into an entry of the index that recall reads."""
 
 
 def default_home() -> Path:
@@ -84,7 +88,7 @@ class Settings(BaseSettings):
     generation: str = "g1"
     extractor: str = "rules"
     embedder: str = "minilm"
-    embedder_model: str = Field(default="text-embedding-3-small", min_length=1, max_length=200)
+    embedder_model: str = Field(default="text-embedding-3-small", min_length=1)
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
     embedder_base_url: str | None = None
     embedder_api_key: str | None = Field(default=None, repr=False)
@@ -109,6 +113,17 @@ class Settings(BaseSettings):
             return checked_generation(value)
         except ConfigurationError as error:
             raise ValueError(str(error)) from None
+
+    @field_validator("embedder_model")
+    @classmethod
+    def _name_fits_beside_a_vector(cls, value: str) -> str:
+        length = len(value.encode())
+        if length > EMBEDDER_MODEL_BYTES_MAX:
+            raise ValueError(
+                f"the name has {length} bytes in UTF-8: give one of at most "
+                f"{EMBEDDER_MODEL_BYTES_MAX}, as an alias on the server"
+            )
+        return value
 
     @field_validator("replication")
     @classmethod

@@ -19,7 +19,7 @@ from deploy.wiring import (
 from processors.extractors.loading import make_extractor
 from processors.worker import Worker, WorkerParts
 from projections.canary import ModelRecords, VerifiedEmbedder
-from projections.vector_repair import VectorRepair
+from projections.vector_repair import Pace, VectorRepair
 from schemas.settings import Settings
 from schemas.tasks import end_tasks
 
@@ -59,6 +59,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             # What is made later may wait for an embedder that the turns leave alone.
             VerifiedEmbedder(embedder.without_breaker(), records),
             erased_among=keyring.erased_among,
+            pace=Pace(call_s=settings.embedder_timeout_s),
         )
 
         async def not_ready() -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from projections.embedders import make_embedder
 from schemas.errors import ConfigurationError
-from schemas.settings import Settings
+from schemas.settings import EMBEDDER_MODEL_BYTES_MAX, Settings
 from schemas.topics import BROKERS_REPLICATION
 
 
@@ -34,3 +35,20 @@ def test_there_is_room_for_one_request_at_least(monkeypatch: pytest.MonkeyPatch)
         Settings.from_environment()
     monkeypatch.setenv("MEMLEDGER_REQUEST_BYTES_HELD_MAX", "100000000")
     assert Settings.from_environment().request_bytes_held_max == 100_000_000
+
+
+@pytest.mark.parametrize("letter", ["m", "é", "模"])
+def test_a_models_name_is_bounded_in_bytes_so_that_it_fits_into_the_index(
+    monkeypatch: pytest.MonkeyPatch, letter: str
+) -> None:
+    longest = letter * (EMBEDDER_MODEL_BYTES_MAX // len(letter.encode()))
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER", "openai")
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER_API_KEY", "key")
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER_DIMENSION", "4000")
+    monkeypatch.setenv("MEMLEDGER_RECALL_MIN_SIMILARITY", "0.5")
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER_MODEL", longest)
+    assert len(make_embedder(Settings.from_environment()).name.encode()) <= 200
+
+    monkeypatch.setenv("MEMLEDGER_EMBEDDER_MODEL", longest + letter)
+    with pytest.raises(ConfigurationError, match=r"MEMLEDGER_EMBEDDER_MODEL: .* bytes in UTF-8"):
+        Settings.from_environment()

@@ -20,7 +20,7 @@ from tests.support.scripted_embedder import BAD_ROWS, ScriptedEmbedder, vector_o
 from tests.support.stored import QUESTION, Stored, settled, stored
 from tests.support.waiting import eventually
 
-FAST = Pace(poll_s=0.02, pause_max_s=0.05, backoff_first_s=0.05, backoff_max_s=0.1)
+FAST = Pace(poll_s=0.02, pause_max_s=0.05, backoff_first_s=0.05, backoff_max_s=0.1, call_s=0.05)
 NEVER_AGAIN = Pace(backoff_first_s=3600)
 
 
@@ -240,6 +240,50 @@ def test_what_is_retracted_or_erased_is_not_embedded_and_history_is(postgres_url
         assert scene.embedder.calls == [("past",)]
         assert await scene.made() == {"past"}
         assert await repair.waiting() == 1, "the row of the erased user, until it is deleted"
+
+    _play(postgres_url, act)
+
+
+def test_a_round_that_outlasts_its_lease_leaves_what_another_worker_took_alone(
+    postgres_url: str,
+) -> None:
+    async def act(scene: _Scene) -> None:
+        subject = uuid4()
+        await scene.lacking(subject, "slow", "zero")
+        scene.embedder.rows["zero"] = BAD_ROWS["zero"]
+        embed, slow, other = scene.embedder.embed, scene.repair(), scene.repair()
+        taken: list[object] = []
+
+        async def outlasting(texts: list[str]) -> object:
+            assert await other._due() == [], "the lease is above what the calls may take"
+            past = "UPDATE memories SET vector_due_at = now() - interval '1 s'"
+            await scene.tables.run(subject, past, {})
+            taken.extend(await other._claim(await other._due()))
+            return await embed(texts)
+
+        scene.embedder.embed = outlasting  # type: ignore[method-assign,assignment] # for this scene
+        assert await slow.round() == 0
+        assert len(taken) == 2
+        assert set((await scene.rows()).values()) == {(None, 2, None)}, "they are the other's"
+
+    _play(postgres_url, act)
+
+
+def test_what_a_worker_had_taken_when_it_was_ended_is_due_at_once(postgres_url: str) -> None:
+    async def act(scene: _Scene) -> None:
+        await scene.lacking(uuid4(), "fact")
+        embed, asked = scene.embedder.embed, asyncio.Event()
+
+        async def endless(_: list[str]) -> object:
+            asked.set()
+            return await asyncio.Event().wait()
+
+        scene.embedder.embed = endless  # type: ignore[method-assign,assignment] # for this scene
+        running = asyncio.create_task(scene.repair().round())
+        await asked.wait()
+        await settled(running)
+        scene.embedder.embed = embed  # type: ignore[method-assign] # as it was
+        assert await scene.repair().round() == 1
 
     _play(postgres_url, act)
 
