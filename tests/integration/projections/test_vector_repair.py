@@ -251,7 +251,8 @@ def test_a_round_that_outlasts_its_lease_leaves_what_another_worker_took_alone(
         subject = uuid4()
         await scene.lacking(subject, "slow", "zero")
         scene.embedder.rows["zero"] = BAD_ROWS["zero"]
-        embed, slow, other = scene.embedder.embed, scene.repair(), scene.repair()
+        embed, other = scene.embedder.embed, scene.repair()
+        slow = scene.repair(Pace(backoff_first_s=0))
         taken: list[object] = []
 
         async def outlasting(texts: list[str]) -> object:
