@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from schemas.errors import MemledgerError
+
+_GONE: Final = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.ENOTCONN, errno.ESTALE, errno.EIO},
+)
+"""What the system says of a path whose file was removed, or whose network or user-space file system
+was unmounted or has ended."""
 
 
 class HomeVanished(MemledgerError):
@@ -25,6 +32,7 @@ class Anchors:
         """
         # Held open: a number that is free may be given to what is made in the same place.
         self._held = {path: os.open(path, os.O_PATH) for path in paths}
+        self._remembered = {path: os.fstat(held) for path, held in self._held.items()}
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -42,17 +50,19 @@ class Anchors:
         Raises:
             HomeVanished: something is gone, or something else stands in its place.
         """
-        for path, descriptor in self._held.items():
-            if not _stands_at(path, os.fstat(descriptor)):
+        for path in self._held:
+            if not _stands_at(path, self._remembered[path]):
                 raise HomeVanished(
-                    f"{path} was removed or replaced while the pipeline ran: everything is "
-                    "stopped and nothing is made anew; put it back, or begin with another "
-                    "MEMLEDGER_HOME"
+                    f"{path} was removed or replaced while the pipeline ran, or its file system "
+                    "is gone: everything is stopped and nothing is made anew; put it back, or "
+                    "begin with another MEMLEDGER_HOME"
                 )
 
 
 def _stands_at(path: Path, remembered: os.stat_result) -> bool:
     try:
         return os.path.samestat(path.stat(), remembered)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    except OSError as error:
+        if error.errno in _GONE:
+            return False
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -46,4 +48,30 @@ def test_a_parent_that_became_a_file_is_noticed(tmp_path: Path) -> None:
     with Anchors([inside]) as anchors:
         a_file_instead(tmp_path / "home")
         with pytest.raises(HomeVanished):
+            anchors.require_unmoved()
+
+
+@pytest.mark.parametrize("number", [errno.ENOTCONN, errno.ESTALE, errno.EIO])
+def test_a_file_system_that_is_gone_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with Anchors([tmp_path]) as anchors, monkeypatch.context() as unmounted:
+        unmounted.setattr(os, "stat", gone)
+        unmounted.setattr(os, "fstat", gone)
+        with pytest.raises(HomeVanished, match="its file system is gone"):
+            anchors.require_unmoved()
+
+
+def test_what_cannot_be_looked_at_for_another_reason_is_not_called_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with Anchors([tmp_path]) as anchors, monkeypatch.context() as changed:
+        changed.setattr(os, "stat", refused)
+        with pytest.raises(PermissionError):
             anchors.require_unmoved()
