@@ -27,6 +27,7 @@ from schemas.settings import Settings
 
 _POLL_S: Final = 0.1
 _DOWN_TIMEOUT_S: Final = 120.0
+_GAVE_UP: Final = " supervisor ERROR supervisor: cannot run: "
 _UNUSABLE_MARK: Final = "unusable: "
 
 
@@ -88,7 +89,9 @@ def up(
             settings,
             workers=workers,
             announce=lambda step: announce.print(f"· {step}"),
-            on_ready=lambda ready: _print_ready(home, ready, as_json=as_json),
+            on_ready=lambda ready: _print_ready(
+                home, ready, as_json=as_json, parts=parts_of(settings, ready) if as_json else ()
+            ),
         ).run()
         return
     else:
@@ -101,7 +104,7 @@ def up(
 
 
 def _print_ready(
-    home: Home, state: RunState, *, as_json: bool, parts: Sequence[RunningPart] = ()
+    home: Home, state: RunState, *, as_json: bool, parts: Sequence[RunningPart]
 ) -> None:
     if as_json:
         print_json(
@@ -257,7 +260,7 @@ def _tell_new_lines(log_file: os.PathLike[str], seen: int, announce: Console) ->
 
 def _given_up(log_file: Path, began: int) -> MemledgerError:
     problem = _last_words(log_file, began)
-    error = ConfigurationError if _UNUSABLE_MARK in problem else MemledgerError
+    error = ConfigurationError if problem.startswith(_UNUSABLE_MARK) else MemledgerError
     return error(f"the supervisor gave up: {problem.removeprefix(_UNUSABLE_MARK)}")
 
 
@@ -269,5 +272,5 @@ def _last_words(log_file: os.PathLike[str], start: int) -> str:
             written = log.read().decode(errors="replace").strip()
     except FileNotFoundError:
         return f"it wrote nothing to {log_file}"
-    _, _, message = written.rpartition("cannot run: ")
+    _, _, message = written.rpartition(_GAVE_UP)
     return " ".join(message.split()) or f"it wrote nothing to {log_file}"

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import io
+import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from deploy.cli import lifecycle
 from deploy.cli.lifecycle import supervisor_holds, wait_until_ready
 from deploy.home import ChildState, Home, RunState
 from deploy.supervisor.children import child_state
+from deploy.supervisor.readiness import RunningPart
 from deploy.supervisor.supervisor import HELD
 from schemas.errors import ConfigurationError, MemledgerError
 
@@ -132,12 +136,14 @@ def test_nobody_waits_for_a_first_that_gave_up(home: Home) -> None:
 @pytest.mark.parametrize(
     ("mark", "error"), [("", MemledgerError), ("unusable: ", ConfigurationError)]
 )
+@pytest.mark.parametrize("problem", ["no disk", "no disk: it cannot run: unusable: by anybody"])
 def test_a_supervisor_that_gave_up_is_quoted(
-    home: Home, mark: str, error: type[MemledgerError]
+    home: Home, mark: str, error: type[MemledgerError], problem: str
 ) -> None:
     log = home.logs / "supervisor.log"
     log.write_text("cannot run: what an earlier one said\n")
-    script = f"open({str(log)!r}, 'a').write('x supervisor ERROR s: cannot run: {mark}no disk')"
+    line = f"x supervisor ERROR supervisor: cannot run: {mark}{problem}"
+    script = f"open({str(log)!r}, 'a').write({line!r})"
 
     class Late(subprocess.Popen[bytes]):
         """Says why only after it was looked at first."""
@@ -147,9 +153,26 @@ def test_a_supervisor_that_gave_up_is_quoted(
             return super().poll()
 
     process = Late([sys.executable, "-c", f"{script}; raise SystemExit(1)"])
-    with pytest.raises(error, match="gave up: no disk") as raised:
+    with pytest.raises(error, match=f"gave up: {problem}$") as raised:
         wait(home, process)
     assert type(raised.value) is error
+
+
+def test_in_the_foreground_the_parts_are_told_when_they_are_ready(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = all_ready("http://127.0.0.1:1", said_by=os.getpid())
+    part = RunningPart(name="gateway", ready=True, detail="", address=state.gateway_url)
+
+    class Ready:
+        def __init__(self, *_: object, on_ready: Callable[[RunState], None], **__: object) -> None:
+            self.run = lambda: on_ready(state)
+
+    monkeypatch.setenv("MEMLEDGER_HOME", str(home.root))
+    monkeypatch.setattr(lifecycle, "Supervisor", Ready)
+    monkeypatch.setattr(lifecycle, "parts_of", lambda _, told: [part] if told is state else [])
+    finished = CliRunner().invoke(lifecycle.up, ["--json"], catch_exceptions=False)
+    assert json.loads(finished.stdout)["parts"] == [part.as_json()]
 
 
 def test_looking_at_a_home_does_not_write_to_it(home: Home) -> None:
