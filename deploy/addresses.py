@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from deploy.home import SHARED_SETTINGS, Home
+from deploy.embedded.trial_broker import is_trial_broker
+from deploy.home import SHARED_SETTINGS, Home, RunState
 from schemas.errors import ConfigurationError
 from schemas.settings import Settings
 
@@ -80,8 +81,18 @@ def resolve(settings: Settings) -> Addresses:
         or (keyring_beside(database_url) if settings.database_url else "")
         or (state.keyring_url if state else ""),
         kafka_bootstrap=settings.kafka_bootstrap or (state.kafka_bootstrap if state else ""),
-        trial_broker="trial" in (settings.broker, state.broker if state else ""),
+        trial_broker=_is_trial_broker(settings, state),
     )
+
+
+def _is_trial_broker(settings: Settings, state: RunState | None) -> bool:
+    runs_here = state is not None and state.broker == "trial"
+    if settings.kafka_bootstrap is None:
+        return runs_here
+    # The setting says what `up` embeds, and may stand beside a broker of another kind. One that
+    # does not answer now is taken for what was said: small batches are slow, but never wrong.
+    said = runs_here or settings.broker == "trial"
+    return said and is_trial_broker(settings.kafka_bootstrap) is not False
 
 
 def keyring_beside(database_url: str) -> str:

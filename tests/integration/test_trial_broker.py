@@ -23,6 +23,7 @@ from deploy.embedded import (
     TrialBrokerMissingError,
 )
 from deploy.embedded.ports import HOST, is_free
+from deploy.embedded.trial_broker import is_trial_broker
 from schemas.log.producer import LogProducer
 from schemas.log.reader import bounds, new_consumer
 from tests.contracts.logs import sealed
@@ -95,6 +96,7 @@ def test_it_is_found_again_and_ends_with_its_log(broker: TrialBroker) -> None:
     broker.stop()
     assert not broker.is_running()
     broker.stop()
+    assert is_trial_broker(bootstrap) is None
 
 
 def test_a_partition_ends_behind_the_last_of_many_records_that_were_sent_at_once(
@@ -119,8 +121,9 @@ def test_a_partition_ends_behind_the_last_of_many_records_that_were_sent_at_once
         consumer.close()
 
 
-def test_it_listens_on_the_loopback_alone(broker: TrialBroker) -> None:
-    broker.start()
+def test_it_listens_on_the_loopback_alone_and_says_what_it_is(broker: TrialBroker) -> None:
+    bootstrap = broker.start()
+    assert is_trial_broker(bootstrap)
     listening = {
         connection.laddr.ip
         for connection in psutil.Process(broker.pid).net_connections()

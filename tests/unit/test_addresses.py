@@ -9,6 +9,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import ValidationError
 
+from deploy import addresses as module
 from deploy.addresses import KEYRING_DATABASE, Addresses, keyring_beside, resolve
 from deploy.home import Home, RunState
 from schemas.errors import ConfigurationError
@@ -110,8 +111,9 @@ def test_a_refusal_of_settings_repeats_no_secret(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("broker", ["kafka", "trial"])
 def test_who_appends_is_told_of_a_trial_broker(
-    tmp_path: Path, broker: Literal["kafka", "trial"]
+    tmp_path: Path, broker: Literal["kafka", "trial"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "is_trial_broker", lambda _: broker == "trial")
     home = Home(tmp_path).make()
     home.write_state(
         RunState(
@@ -133,3 +135,20 @@ def test_who_appends_is_told_of_a_trial_broker(
         {"home": tmp_path, "broker": broker, "DATABASE_URL": URL, "KAFKA_BOOTSTRAP": "kafka:9092"}
     )
     assert (resolve(verb).trial_broker, resolve(process).trial_broker) == (trial, trial)
+
+
+@pytest.mark.parametrize(
+    ("answer", "taken_for_trial"), [(True, True), (False, False), (None, True)]
+)
+def test_a_given_broker_is_a_trial_broker_only_where_it_does_not_deny_it(
+    tmp_path: Path,
+    answer: bool | None,
+    taken_for_trial: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "is_trial_broker", lambda _: answer)
+    given = {"home": tmp_path, "DATABASE_URL": URL, "KAFKA_BOOTSTRAP": "kafka:9092"}
+    said = Settings.model_validate({**given, "broker": "trial"})
+    assert resolve(said).trial_broker == taken_for_trial
+    # Without that setting, nobody is asked.
+    assert not resolve(Settings.model_validate(given)).trial_broker
