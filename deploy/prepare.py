@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import psycopg
@@ -9,8 +10,8 @@ import psycopg
 from deploy.addresses import Addresses
 from deploy.embedded.directories import write_private
 from deploy.home import Home
+from deploy.wiring import embedder_of
 from processors.extractors.loading import make_extractor
-from projections.embedders import make_embedder
 from projections.read_model import open_read_model
 from schemas.database import ensure_database, load_queries
 from schemas.errors import InvalidApiKey, ReadModelUnavailable
@@ -20,6 +21,25 @@ from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.topics import ledger_topics
 
 _QUERIES: Final = load_queries("deploy", "sql/trial.sql")
+
+
+def holds_read_models(database_url: str) -> bool:
+    """Return whether anything was projected into a database already.
+
+    Args:
+        database_url: the read model's database.
+
+    Raises:
+        ReadModelUnavailable: Postgres refused.
+    """
+    try:
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            row = connection.execute(_QUERIES["holds_read_models"]).fetchone()
+    except psycopg.Error as error:
+        raise ReadModelUnavailable(
+            f"whether there is a read model already could not be found out: {error}"
+        ) from error
+    return row is not None and bool(row[0])
 
 
 def drop_read_models(database_url: str) -> None:
@@ -47,19 +67,25 @@ def require_usable(settings: Settings) -> None:
         ConfigurationError: there is no such extractor or embedder, or it cannot be made.
     """
     make_extractor(settings.extractor)
-    make_embedder(settings)
+    asyncio.run(_require_embedder(settings))
+
+
+async def _require_embedder(settings: Settings) -> None:
+    async with embedder_of(settings):
+        pass
 
 
 async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
     """Make what is missing and check what is there; doing it again changes nothing.
 
+    Only settings that :func:`require_usable` has accepted are worth preparing for.
+
     Raises:
         ConfigurationError: something that is there does not fit these settings.
         LogUnavailable, KeyringUnavailable, ReadModelUnavailable: a store does not answer.
     """
-    # Settings first: a worker that cannot start would only show later.
-    require_usable(settings)
-    embedder = make_embedder(settings)
+    async with embedder_of(settings) as embedder:
+        name, dimension = embedder.name, embedder.dimension
     await ensure_database(addresses.database_url)
     await ensure_database(addresses.keyring_url)
     await ensure_topics(
@@ -70,8 +96,8 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
     read_model = await open_read_model(
         addresses.database_url,
         generation=settings.generation,
-        embedder=embedder.name,
-        dimension=embedder.dimension,
+        embedder=name,
+        dimension=dimension,
         migrate=True,
     )
     await read_model.close()
