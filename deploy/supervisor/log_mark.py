@@ -6,6 +6,7 @@ home is of one kind for ever, and says of which log its read model is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from deploy.embedded.broker_settings import LOG_DIRECTORY
 from deploy.embedded.directories import write_private
 from deploy.home import Home
+from deploy.prepare import drop_read_models, holds_read_models
 from schemas.errors import ConfigurationError
 from schemas.settings import Settings
 
@@ -54,6 +56,39 @@ class LogMark(BaseModel):
     def write(self, home: Home) -> None:
         """Mark a home."""
         write_private(home.log_mark_file, self.model_dump_json())
+
+
+def take_up_trial_log(
+    home: Home, log_id: str | None, database_url: str, announce: Callable[[str], None]
+) -> None:
+    """Mark a home with a log of the trial broker's; drop the read model of the log before.
+
+    Args:
+        home: what is marked.
+        log_id: which log.
+        database_url: the embedded read model's database; nobody is connected to it.
+        announce: told where something is dropped.
+
+    Raises:
+        ConfigurationError: there is a read model and no mark that says of which log; it is kept.
+        ReadModelUnavailable: Postgres refused.
+    """
+    mark = LogMark(lasting=False, log_id=log_id)
+    before = LogMark.of(home)
+    if before is None and holds_read_models(database_url):
+        raise ConfigurationError(
+            f"{home.root} holds a read model, and nothing says of which log, so that it is not "
+            "dropped for a trial's: leave --broker trial out, or begin the trial with another "
+            "MEMLEDGER_HOME"
+        )
+    if before not in (None, mark):
+        announce(
+            "the log of before is gone with the trial broker that held it: the read model of "
+            "it is dropped and everything begins anew; the keyring stays"
+        )
+        drop_read_models(database_url)
+    # Only now: whoever is stopped in between drops it again.
+    mark.write(home)
 
 
 def require_fitting_broker(settings: Settings, home: Home) -> None:

@@ -17,10 +17,10 @@ from typing import IO, Final
 from deploy.addresses import Addresses
 from deploy.embedded import TrialBroker
 from deploy.home import SHARED_SETTINGS, Home, RunState
-from deploy.prepare import drop_read_models, prepare, require_usable
+from deploy.prepare import prepare, require_usable
 from deploy.supervisor.anchors import Anchors, HomeVanished
 from deploy.supervisor.children import Child, child_state, end
-from deploy.supervisor.log_mark import LogMark, require_fitting_broker
+from deploy.supervisor.log_mark import LogMark, require_fitting_broker, take_up_trial_log
 from deploy.supervisor.ports import free_port
 from deploy.supervisor.readiness import readiness
 from deploy.supervisor.stores import Announce, Stores
@@ -134,19 +134,11 @@ class Supervisor:
         return True
 
     def _mark_log(self, addresses: Addresses) -> None:
-        if not isinstance(self._stores.broker, TrialBroker):
+        broker = self._stores.broker
+        if isinstance(broker, TrialBroker):
+            take_up_trial_log(self._home, broker.log_id, addresses.database_url, self._announce)
+        else:
             LogMark(lasting=True).write(self._home)
-            return
-        mark = LogMark(lasting=False, log_id=self._stores.broker.log_id)
-        before = LogMark.of(self._home)
-        if before not in (None, mark):
-            self._announce(
-                "the log of before is gone with the trial broker that held it: the read model of "
-                "it is dropped and everything begins anew; the keyring stays"
-            )
-            drop_read_models(addresses.database_url)
-        # Only now: whoever is stopped in between drops it again.
-        mark.write(self._home)
 
     def _stop_and_forget(self) -> None:
         self._stop_children()
