@@ -199,7 +199,12 @@ def explain(error: ValidationError, body: object, model: type[BaseModel]) -> Inv
     if isinstance(body, dict):
         unknown = [str(name) for name in body if name not in model.model_fields]
         if unknown:
-            return _unknown_fields(unknown, model)
+            missing = [
+                name
+                for name, field in model.model_fields.items()
+                if field.is_required() and name not in body
+            ]
+            return _unknown_fields(unknown, missing, model)
     detail = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if not detail["loc"]:
         return InvalidInput(
@@ -219,12 +224,14 @@ def explain(error: ValidationError, body: object, model: type[BaseModel]) -> Inv
     )
 
 
-def _unknown_fields(names: list[str], model: type[BaseModel]) -> InvalidInput:
+def _unknown_fields(names: list[str], missing: list[str], model: type[BaseModel]) -> InvalidInput:
     shown = [f"'{shown_name(name)}'" for name in names[:_NAMES_SHOWN_MAX]]
+    lacking = f", and {' and '.join(missing)} missing" if missing else ""
     return InvalidInput(
         field=shown_name(names[0]),
-        problem=f"unknown field{'s' if len(names) > 1 else ''} {', '.join(shown)}",
-        remedy=f"leave it out; known are {', '.join(model.model_fields)}",
+        problem=f"unknown field{'s' if len(names) > 1 else ''} {', '.join(shown)}{lacking}",
+        remedy=f"{'rename it or ' if missing else ''}leave it out; "
+        f"known are {', '.join(model.model_fields)}",
     )
 
 

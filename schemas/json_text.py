@@ -67,8 +67,10 @@ def decode_text(text: str, *, decoder: json.JSONDecoder = DECODER) -> object:
     try:
         return decoder.decode(text)
     except json.JSONDecodeError as error:
+        # Some of Python's messages end with "at" themselves.
+        message = error.msg.removesuffix(" at")
         raise _unreadable(
-            f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+            f"is not JSON: {message} at line {error.lineno}, column {error.colno}"
         ) from None
     except RecursionError:
         raise _unreadable("is nested too deeply") from None

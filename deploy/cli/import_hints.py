@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -17,6 +18,7 @@ WAIT_S: Final = 5.0
 
 _POLL_S: Final = 0.2
 _RULES: Final = "rules"
+_NUMBERED: Final = re.compile(r"(.*?)([0-9]{1,9})")
 
 
 class ClosedTurns(Protocol):
@@ -28,12 +30,19 @@ class ClosedTurns(Protocol):
 
 
 async def hint_for(
-    extractor: str, appended: Collection[tuple[UUID, UUID]], projected: ClosedTurns
+    extractor: str,
+    generation: str,
+    appended: Collection[tuple[UUID, UUID]],
+    projected: ClosedTurns,
 ) -> str | None:
     """Return a hint where the rules found nothing in the first turns of an import, or ``None``.
 
+    A pipeline that is slow is no reason to say nothing: when the wait is over, the hint goes by the
+    turns that closed by then, and where none did it says what to do if nothing comes of them.
+
     Args:
         extractor: the pipeline's.
+        generation: the pipeline's.
         appended: subject and turn of the first turns that were appended.
         projected: tells what became of them.
     """
@@ -43,18 +52,34 @@ async def hint_for(
     for subject, turn_id in appended:
         turns.setdefault(subject, []).append(turn_id)
     deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
+    while True:
         try:
             closings = await projected.closings(turns)
         except ReadModelUnavailable:
             return None
         if closings.keys() - {Closing.NOTHING_FOUND}:
             return None
-        if closings.total() == len(appended):
-            return (
-                f"the extractor `rules` found nothing in the first {len(appended):,} turns: it "
-                "knows plain statements in English alone. With MEMLEDGER_EXTRACTOR=verbatim and a "
-                "MEMLEDGER_GENERATION of its own, every turn is kept as it was said"
-            )
+        if closings.total() == len(appended) or time.monotonic() >= deadline:
+            return _hint(closings.total(), generation)
         await asyncio.sleep(_POLL_S)
-    return None
+
+
+def _hint(closed: int, generation: str) -> str:
+    beginning = (
+        f"the extractor `rules` found nothing in the first {closed:,} turns: it knows plain "
+        "statements in English alone. To keep every turn as it was said"
+        if closed
+        else "the extractor `rules` has not come to these turns yet, and knows plain statements in "
+        "English alone. If `memledger memories` stays empty, keep every turn as it was said"
+    )
+    return (
+        f"{beginning}: run `memledger down`, then `MEMLEDGER_EXTRACTOR=verbatim "
+        f"MEMLEDGER_GENERATION={_next(generation)} memledger up --detach`. The import need not be "
+        "repeated: a new generation reads every turn from the log"
+    )
+
+
+def _next(generation: str) -> str:
+    """Return a name for the generation behind one: ``g2`` for ``g1``."""
+    numbered = _NUMBERED.fullmatch(generation)
+    return "verbatim" if numbered is None else f"{numbered[1]}{int(numbered[2]) + 1}"

@@ -10,7 +10,14 @@ import click
 
 from deploy.cli.output import console, shown, table
 from producers.importers.left_out import counted
-from producers.importers.report import ConversationReport, ImportReport, Kept, Tally
+from producers.importers.records import PassedOver
+from producers.importers.report import (
+    CONVERSATIONS_KEPT_MAX,
+    ConversationReport,
+    ImportReport,
+    Kept,
+    Tally,
+)
 
 _ROWS_SHOWN_MAX: Final = 50
 _LINES_SHOWN_MAX: Final = 20
@@ -84,15 +91,22 @@ def print_outcome(outcome: ImportOutcome) -> None:
     _print_conversations(outcome)
     _print_lines(report.refused, lambda turn: f"refused {turn.place}: {turn.reason}")
     _print_lines(report.unreadable, lambda part: f"unreadable {part.place}: {part.reason}")
-    if report.passed_over.total:
-        files = report.passed_over
-        names = ", ".join(
-            part.place.removeprefix("file ") for part in files.first[:_FILES_SHOWN_MAX]
-        )
-        others = files.total - _FILES_SHOWN_MAX
-        more = f" and {others:,} more" if others > 0 else ""
-        click.echo(shown(f"passed over, since of no known format: {names}{more}"))
+    _print_passed_over(report.passed_over)
     _print_sums(outcome)
+
+
+def _print_passed_over(files: Kept[PassedOver]) -> None:
+    """Print the first of those of each kind; there are no more kinds than formats."""
+    names: dict[str, list[str]] = {}
+    for part in files.first:
+        names.setdefault(part.reason, []).append(part.place.removeprefix("file "))
+    for reason, of_kind in names.items():
+        others = len(of_kind) - _FILES_SHOWN_MAX
+        more = f" and {others:,} more" if others > 0 else ""
+        listed = ", ".join(of_kind[:_FILES_SHOWN_MAX])
+        click.echo(shown(f"passed over, since {reason.removeprefix('is ')}: {listed}{more}"))
+    if files.more:
+        click.echo(f"passed over besides: {files.more:,} more")
 
 
 def _print_conversations(outcome: ImportOutcome) -> None:
@@ -111,7 +125,10 @@ def _print_conversations(outcome: ImportOutcome) -> None:
         rows.add_row(*([shown(row.user_id or "?")] if outcome.names_users else []), *cells)
     console().print(rows)
     if conversations.total > _ROWS_SHOWN_MAX:
-        click.echo(f"... and {conversations.total - _ROWS_SHOWN_MAX:,} more")
+        click.echo(
+            f"... and {conversations.total - _ROWS_SHOWN_MAX:,} more; --json lists the first "
+            f"{CONVERSATIONS_KEPT_MAX:,}"
+        )
 
 
 def _print_lines(kept: Kept[Item], line_of: Callable[[Item], str]) -> None:

@@ -145,7 +145,9 @@ async def _import(asked: _Asked, note: Callable[[ImportProgress], None]) -> Impo
         )
         hint = None
         if projected is not None and isinstance(destination, Ledger):
-            hint = await hint_for(settings.extractor, destination.first_appended, projected)
+            hint = await hint_for(
+                settings.extractor, settings.generation, destination.first_appended, projected
+            )
     names_users = any(one.name == report.format and one.names_users for one in IMPORTERS)
     return ImportOutcome(
         report=report,

@@ -155,7 +155,8 @@ def _decoded(raw: bytes, place: str, names_checked: bool) -> Document | Unreadab
     try:
         value = decode_text(utf8_text(raw), decoder=watch.decoder if names_checked else DECODER)
     except InvalidInput as error:
-        return Unreadable(place=place, reason=error.problem)
+        # The line is counted within the value, and would contradict that of the file.
+        return Unreadable(place=place, reason=error.problem.replace(" at line 1, ", " at "))
     if watch.repeated is not None:
         return Unreadable(
             place=place, reason=f"holds the name {shown_name(watch.repeated)} twice in one object"

@@ -7,6 +7,7 @@ from typing import Final
 
 from producers.importers.chatgpt import ChatGptImporter
 from producers.importers.claude import ClaudeImporter
+from producers.importers.documents import is_lines
 from producers.importers.inflating import SourceBroken
 from producers.importers.jsonlines import JsonLinesImporter
 from producers.importers.librechat import LibreChatImporter
@@ -14,8 +15,9 @@ from producers.importers.openassistant import OpenAssistantImporter
 from producers.importers.records import Importer
 from producers.importers.sharegpt import ShareGptImporter
 from producers.importers.sources import Export, Member
-from producers.importers.tables import TableImporter
+from producers.importers.tables import TableImporter, looks_like_table
 from schemas.errors import InvalidInput
+from schemas.json_text import decode_json
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     ChatGptImporter(),
@@ -42,13 +44,13 @@ class Choice:
     Attributes:
         importer: reads each of the members.
         members: those that are read, in order.
-        passed_over: those of an archive that are not, since they are of no known format.
+        passed_over: those of an archive that are not, and why: what follows "since it is".
         broken: those of an archive that cannot be unpacked, and why.
     """
 
     importer: Importer
     members: tuple[Member, ...]
-    passed_over: tuple[Member, ...] = ()
+    passed_over: tuple[tuple[Member, str], ...] = ()
     broken: tuple[tuple[Member, str], ...] = ()
 
 
@@ -88,7 +90,9 @@ def choose(export: Export, asked: Importer | None = None) -> Choice:
             found[member] = _importer_of(export, member, asked)
         except (SourceBroken, InvalidInput) as error:
             broken.append((member, str(error)))
-    importers = list(dict.fromkeys(one for one in found.values() if one is not None))
+    importers = list(
+        dict.fromkeys(one for one in found.values() if one is not None and asked in {None, one})
+    )
     if not importers:
         wanted = "a known format" if asked is None else f"the format {asked.name}"
         unpacked = f"; of {broken[0][0].name}: {broken[0][1]}" if broken else ""
@@ -102,14 +106,26 @@ def choose(export: Export, asked: Importer | None = None) -> Choice:
             field="format",
             problem=f"{export.path} holds files of the formats "
             f"{' and '.join(one.name for one in importers)}",
-            remedy="import each with --format and its name",
+            remedy="import it once for each: "
+            f"{', '.join(f'with --format {one.name}' for one in importers)}",
         )
+    (importer,) = importers
     return Choice(
-        importer=importers[0],
-        members=tuple(member for member, one in found.items() if one is not None),
-        passed_over=tuple(member for member, one in found.items() if one is None),
+        importer=importer,
+        members=tuple(member for member, one in found.items() if one is importer),
+        passed_over=tuple(
+            (member, _foreign(one, importer))
+            for member, one in found.items()
+            if one is not importer
+        ),
         broken=tuple(broken),
     )
+
+
+def _foreign(found: Importer | None, read: Importer) -> str:
+    if found is None:
+        return "of no known format"
+    return f"of the format {found.name}, not {read.name}"
 
 
 def _recognised(export: Export) -> Importer:
@@ -133,12 +149,43 @@ def _recognised(export: Export) -> Importer:
                 problem=f"{export.path} is no text in UTF-8",
                 remedy="save it as UTF-8; UTF-16 is read where it begins with a byte order mark",
             )
-        raise InvalidInput(
-            field="format",
-            problem=f"{export.path} is of no format that is known here",
-            remedy=_remedy(),
-        )
+        raise _unrecognised(export, head)
     return found
+
+
+def _unrecognised(export: Export, head: bytes) -> InvalidInput:
+    """Return why a file is of no known format, as far as its beginning tells."""
+    problem = _not_json(head)
+    if problem is not None:
+        return InvalidInput(
+            field="file", problem=f"{export.path} {problem}", remedy="mend it, or export it again"
+        )
+    if looks_like_table(head):
+        return InvalidInput(
+            field="format",
+            problem=f"{export.path} looks like a table without a header",
+            remedy="begin with a line that names the columns, at least conversation_id and "
+            "user_text",
+        )
+    return InvalidInput(
+        field="format",
+        problem=f"{export.path} is of no format that is known here",
+        remedy=_remedy(),
+    )
+
+
+def _not_json(head: bytes) -> str | None:
+    """Return why a file that looks like JSON is none, or ``None``.
+
+    One that goes on behind its head is not judged by it.
+    """
+    if len(head) == HEAD_BYTES or head.lstrip()[:1] not in (b"{", b"[") or is_lines(head):
+        return None
+    try:
+        decode_json(head)
+    except InvalidInput as error:
+        return error.problem
+    return None
 
 
 def _importer_of(export: Export, member: Member, asked: Importer | None) -> Importer | None:
@@ -148,8 +195,8 @@ def _importer_of(export: Export, member: Member, asked: Importer | None) -> Impo
         if b"\x00" in head or not head.strip():
             return None
         head += stream.read(HEAD_BYTES - len(head))
-    if asked is not None:
-        return asked if asked.recognises(head) else None
+    if asked is not None and asked.recognises(head):
+        return asked
     return _importer_for(head)
 
 

@@ -81,10 +81,8 @@ def drafts_of(
     """
     for member, reason in choice.broken:
         builder.note_unreadable(Unreadable(place=f"file {member.name}", reason=reason))
-    for member in choice.passed_over:
-        builder.note_passed_over(
-            PassedOver(place=f"file {member.name}", reason="is of no known format")
-        )
+    for member, kind in choice.passed_over:
+        builder.note_passed_over(PassedOver(place=f"file {member.name}", reason=f"is {kind}"))
     for member in choice.members:
         for part in _parts(export, choice, member, now=now):
             builder.note_read(export.position)

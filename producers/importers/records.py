@@ -20,6 +20,7 @@ class ImportedTurn:
         assistant_text: what the assistant answered up to the user's next message, or ``None``.
         occurred_at: when the user said it, in UTC; ``None`` counts as the time of the import.
         utc_offset_minutes: the zone it was said in, in minutes east of UTC; 0 where untold.
+        note: how it was read, where that is worth telling if it is appended; or ``None``.
     """
 
     client_turn_id: str
@@ -28,6 +29,7 @@ class ImportedTurn:
     assistant_text: str | None
     occurred_at: datetime | None
     utc_offset_minutes: int = 0
+    note: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +46,8 @@ class Conversation:
         account: the vendor's account that it belongs to, where the export tells. The user the
             import is for may stand for one account, never for several.
         left_out: how many messages or parts were left out, by reason.
-        notes: how often something was read in a way worth telling, by what it was.
+        notes: how often something was read in a way worth telling, by what it was, beside what
+            its turns note.
     """
 
     conversation_id: str

@@ -72,7 +72,8 @@ class Tally:
         repeated: how many came a second time within the file.
         refused: how many could not be imported.
         left_out: how many messages or parts are not turns to import, by reason.
-        notes: how often something was read in a way worth telling, by what it was.
+        notes: how often something was read in a way worth telling, by what it was; of turns, those
+            that were appended.
     """
 
     accepted: int = 0
@@ -187,10 +188,12 @@ class ReportBuilder:
             counted.notes.update(read.notes)
         return tally
 
-    def note_accepted(self, tally: Tally) -> None:
+    def note_accepted(self, tally: Tally, turn: ImportedTurn) -> None:
         """Note that a turn of a conversation was appended."""
         for counted in self._both(tally):
             counted.accepted += 1
+            if turn.note is not None:
+                counted.notes[turn.note] += 1
 
     def note_already_there(self, tally: Tally) -> None:
         """Note that the ledger held a turn of a conversation before."""

@@ -198,7 +198,7 @@ def _settle(
     failed: LogUnavailable | None = None
     for draft, error in zip(drafts, errors, strict=True):
         if error is None:
-            builder.note_accepted(draft.tally)
+            builder.note_accepted(draft.tally, draft.read)
         elif isinstance(error, LogBusy):
             busy.append(draft)
         elif isinstance(error, LogUnavailable):

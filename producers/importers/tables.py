@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Final
@@ -21,12 +22,15 @@ from producers.importers.stable_ids import StableIds
 from producers.importers.table_rows import Row, rows
 from producers.importers.turn_fields import TurnFields, conversation_of
 from schemas.errors import InvalidInput
+from schemas.json_text import shown_name
 
 _COLUMNS: Final = tuple(TurnFields.model_fields)
 _REQUIRED: Final = ("conversation_id", "user_text")
 _DELIMITERS: Final = ",;\t"
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _SHOWN_MAX: Final = 40
+_UNKNOWN_NAMED_MAX: Final = 5
+_LINES_LOOKED_AT: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,10 +40,12 @@ class _Header:
     Attributes:
         delimiter: what parts the values.
         columns: the field of each column; ``None`` for one that is not known.
+        unknown: of the first columns that are not known, what counts their values.
     """
 
     delimiter: str
     columns: tuple[str | None, ...]
+    unknown: Mapping[int, str]
 
 
 class TableImporter:
@@ -58,7 +64,8 @@ class TableImporter:
         """Yield a conversation of one turn for each row.
 
         Raises:
-            InvalidInput: the first row is no header with the columns that a turn needs.
+            InvalidInput: the first row is no header with the columns that a turn needs, or no row
+                follows it.
         """
         first = stream.readline(LINE_BYTES_MAX)
         blank = 0
@@ -67,6 +74,7 @@ class TableImporter:
             first = stream.readline(LINE_BYTES_MAX)
         header = _header_of(first.decode(errors="replace"))
         ids = StableIds(self.name)
+        row = None
         for row in rows(stream, header.delimiter, first_line=blank + 2):
             if isinstance(row, Unreadable):
                 yield row
@@ -75,6 +83,21 @@ class TableImporter:
                 yield _read(row, header, ids, now=now)
             except InvalidInput as error:
                 yield Unreadable(place=row.place, reason=str(error))
+        if row is None:
+            raise InvalidInput(
+                field="file", problem="holds no rows", remedy="put a turn on each line of the table"
+            )
+
+
+def looks_like_table(head: bytes) -> bool:
+    """Whether the first lines of ``head`` each hold the same number of values, two or more."""
+    lines = [line for line in head.decode(errors="replace").splitlines() if line.strip()]
+    first = lines[:_LINES_LOOKED_AT]
+    if len(first) < 2:  # noqa: PLR2004 - a single line may be anything
+        return False
+    delimiter = delimiter_of(first[0])
+    lengths = {len(_names(line, delimiter)) for line in first}
+    return len(lengths) == 1 and min(lengths) > 1
 
 
 def delimiter_of(first_line: str) -> str:
@@ -107,8 +130,14 @@ def _header_of(first_line: str) -> _Header:
             problem=f"names the column {min(repeated)} more than once",
             remedy="name every column once",
         )
+    unknown = [index for index, name in enumerate(names) if name not in _COLUMNS]
     return _Header(
-        delimiter=delimiter, columns=tuple(name if name in _COLUMNS else None for name in names)
+        delimiter=delimiter,
+        columns=tuple(name if name in _COLUMNS else None for name in names),
+        unknown={
+            index: f"{LeftOut.COLUMN} '{shown_name(names[index])}'"
+            for index in unknown[:_UNKNOWN_NAMED_MAX]
+        },
     )
 
 
@@ -138,13 +167,18 @@ def _read(row: Row, header: _Header, ids: StableIds, *, now: datetime) -> Conver
         place=conversation.place,
         turns=conversation.turns,
         user_id=conversation.user_id,
-        left_out={LeftOut.COLUMN: unknown},
+        left_out=unknown,
         notes=conversation.notes,
     )
 
 
-def _unknown_values(cells: Sequence[str], header: _Header) -> int:
-    return sum(1 for name, cell in zip(header.columns, cells, strict=True) if name is None and cell)
+def _unknown_values(cells: Sequence[str], header: _Header) -> Counter[str]:
+    """Return how many values of unknown columns a row holds; the first columns are named."""
+    return Counter(
+        header.unknown.get(index, str(LeftOut.COLUMN))
+        for index, (name, cell) in enumerate(zip(header.columns, cells, strict=True))
+        if name is None and cell
+    )
 
 
 def _time_of(cell: str) -> str | float:

@@ -60,6 +60,7 @@ class _Draft:
     user_text: str
     occurred_at: datetime | None
     author: str | None
+    note: Note | None
     answers: list[str] = field(default_factory=list)
 
     def finished(self) -> ImportedTurn:
@@ -69,6 +70,7 @@ class _Draft:
             user_text=self.user_text,
             assistant_text="\n\n".join(self.answers) or None,
             occurred_at=self.occurred_at,
+            note=self.note,
         )
 
 
@@ -77,7 +79,7 @@ class TurnBuilder:
 
     Attributes:
         left_out: how many messages or parts were left out, by reason.
-        notes: how often something was read in a way worth telling.
+        notes: how often something was read in a way worth telling, beside what the turns note.
     """
 
     def __init__(
@@ -143,28 +145,30 @@ class TurnBuilder:
             yield author, tuple(draft.finished() for draft in drafts)
 
     def _begin(self, message: Message, before: datetime | None) -> None:
-        occurred_at = message.moment or self._borrowed_time(before)
-        if occurred_at is None:
-            if not self._undated:
-                self.leave_out(LeftOut.NO_TIME)
-                return
-            self.notes[Note.TIME_UNTOLD] += 1
+        occurred_at, note = self._time_of(message, before)
+        if occurred_at is None and not self._undated:
+            self.leave_out(LeftOut.NO_TIME)
+            return
         self._open = _Draft(
             client_turn_id=self._id_of(message),
             place=message.place,
             user_text=message.text,
             occurred_at=occurred_at,
             author=message.author,
+            note=note,
         )
         self._drafts.append(self._open)
 
-    def _borrowed_time(self, before: datetime | None) -> datetime | None:
+    def _time_of(
+        self, message: Message, before: datetime | None
+    ) -> tuple[datetime | None, Note | None]:
+        if message.moment is not None:
+            return message.moment, None
         if before is not None:
-            self.notes[Note.TIME_BEFORE] += 1
-            return before
+            return before, Note.TIME_BEFORE
         if self._conversation_time is not None:
-            self.notes[Note.TIME_CONVERSATION] += 1
-        return self._conversation_time
+            return self._conversation_time, Note.TIME_CONVERSATION
+        return None, Note.TIME_UNTOLD
 
     def _id_of(self, message: Message) -> str:
         if message.name:

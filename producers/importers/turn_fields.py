@@ -64,6 +64,7 @@ def conversation_of(body: object, place: str, ids: StableIds, *, now: datetime) 
         assistant_text=fields.assistant_text,
         occurred_at=occurred_at,
         utc_offset_minutes=offset,
+        note=Note.TIME_UNTOLD if occurred_at is None else None,
     )
     return Conversation(
         conversation_id=fields.conversation_id,
@@ -71,7 +72,6 @@ def conversation_of(body: object, place: str, ids: StableIds, *, now: datetime) 
         place=place,
         turns=(turn,),
         user_id=fields.user_id,
-        notes={Note.TIME_UNTOLD: 1} if occurred_at is None else {},
     )
 
 

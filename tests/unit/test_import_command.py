@@ -24,6 +24,7 @@ from producers.importers.left_out import LeftOut
 from producers.importers.report import CONVERSATIONS_KEPT_MAX, ImportProgress
 from schemas.records import Closing
 from tests.support.documents import ROOT, Page, code_of, codes_of
+from tests.unit.producers.importers.files import FILES, zipped
 
 LINE = {"user_id": "ann", "conversation_id": "c", "user_text": "hello"}
 
@@ -78,7 +79,7 @@ def test_what_is_printed_is_bounded(tmp_path: Path) -> None:
     good = [{**LINE, "conversation_id": f"c{number}"} for number in range(1_500)]
     file = lines_in(tmp_path / "turns", *good, *(["bad"] * 300))
     ran = run(file, "--dry-run")
-    assert "... and 1,450 more\n" in ran.stdout
+    assert "... and 1,450 more; --json lists the first 1,000\n" in ran.stdout
     assert "... and 280 more unreadable" in ran.stderr
     assert len(ran.stdout.splitlines()) < 60
     assert len(ran.stderr.splitlines()) < 25
@@ -86,6 +87,14 @@ def test_what_is_printed_is_bounded(tmp_path: Path) -> None:
     assert len(told["conversations"]) == CONVERSATIONS_KEPT_MAX
     assert told["conversations_more"] == 1_500 - CONVERSATIONS_KEPT_MAX
     assert len(told["unreadable"]) + told["unreadable_more"] == 300
+
+
+def test_files_passed_over_are_told_with_why(tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", {**FILES, "note.txt": b"hello"})
+    ran = run(str(tmp_path / "a.zip"), "--format", "claude", "--dry-run")
+    assert ran.exit_code == 0, ran.stderr
+    assert "passed over, since of the format chatgpt, not claude: chatgpt\n" in ran.stdout
+    assert "passed over, since of no known format: note.txt\n" in ran.stdout
 
 
 def test_what_the_file_says_is_printed_and_not_obeyed(tmp_path: Path) -> None:
@@ -149,7 +158,9 @@ NOTHING = {Closing.NOTHING_FOUND: 2}
     [
         ("rules", [{}, {Closing.NOTHING_FOUND: 1}, NOTHING], True),
         ("rules", [{Closing.NOTHING_FOUND: 1, Closing.STORED: 1}], False),
-        ("rules", [{}], False),
+        ("rules", [{Closing.NOTHING_FOUND: 1}], True),
+        ("rules", [{}], True),
+        ("rules", [{}, {Closing.STORED: 1}], False),
         ("verbatim", [NOTHING], False),
     ],
 )
@@ -164,12 +175,23 @@ def test_whoever_found_nothing_is_told_what_finds_something(
     monkeypatch.setattr(import_hints, "WAIT_S", 0.2)
     subject = uuid4()
     appended = [(subject, uuid4()), (subject, uuid4())]
-    hint = asyncio.run(hint_for(extractor, appended, Closings(*answers)))
-    assert ("MEMLEDGER_EXTRACTOR=verbatim" in (hint or "")) is hinted
+    hint = asyncio.run(hint_for(extractor, "g1", appended, Closings(*answers)))
+    recipe = "`MEMLEDGER_EXTRACTOR=verbatim MEMLEDGER_GENERATION=g2 memledger up --detach`"
+    assert (recipe in (hint or "")) is hinted
+
+
+@pytest.mark.parametrize(("generation", "following"), [("g9", "g10"), ("trial", "verbatim")])
+def test_the_hint_names_a_generation_that_is_not_in_use(
+    monkeypatch: pytest.MonkeyPatch, generation: str, following: str
+) -> None:
+    monkeypatch.setattr(import_hints, "WAIT_S", 0.0)
+    appended = [(uuid4(), uuid4()), (uuid4(), uuid4())]
+    hint = asyncio.run(hint_for("rules", generation, appended, Closings({})))
+    assert f"MEMLEDGER_GENERATION={following} " in (hint or "")
 
 
 def test_nothing_appended_is_nothing_to_wait_for() -> None:
-    assert asyncio.run(hint_for("rules", [], Closings(NOTHING))) is None
+    assert asyncio.run(hint_for("rules", "g1", [], Closings(NOTHING))) is None
 
 
 PAGE = Page(ROOT / "docs" / "importing.md")

@@ -64,7 +64,9 @@ def test_claudes_zip_is_read_beside_its_users_and_projects(tmp_path: Path) -> No
 
 def test_several_formats_in_a_zip_are_told_apart(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", {"a": FILES["claude"], "b": FILES["jsonlines"]})
-    with pytest.raises(InvalidInput, match="claude and jsonlines; import each with --format"):
+    with pytest.raises(
+        InvalidInput, match="claude and jsonlines; import it once for each: with --format claude"
+    ):
         imported(path)
     assert imported(path, format_name="jsonlines").totals.accepted == 1
     with pytest.raises(InvalidInput, match=r"no file of the format csv; name one with --format"):

@@ -201,14 +201,14 @@ def test_content_of_other_types_is_counted(content: dict[str, Any]) -> None:
 def test_a_time_that_is_not_told_is_taken_from_the_message_before() -> None:
     read = only([conversation(ASKED, ANSWERED, message("user", "later", create_time=None))])
     assert read.turns[1].occurred_at == moment(TIME)
-    assert read.notes == {Note.TIME_BEFORE: 1}
+    assert [turn.note for turn in read.turns] == [None, Note.TIME_BEFORE]
 
 
 @pytest.mark.parametrize("unusable", [None, 0, -5, "yesterday", True, 1e300, float("nan"), [1]])
 def test_a_first_time_that_cannot_be_used_is_taken_from_the_conversation(unusable: object) -> None:
     read = only([conversation(message("user", "question", create_time=unusable))])
     assert read.turns[0].occurred_at == moment(TIME - 100)
-    assert read.notes == {Note.TIME_CONVERSATION: 1}
+    assert read.turns[0].note == Note.TIME_CONVERSATION
 
 
 def test_without_any_time_a_message_is_left_out_rather_than_dated_today() -> None:

@@ -15,7 +15,7 @@ import pytest
 from producers.importers import run
 from producers.importers.destinations import DryRun, Ledger
 from producers.importers.formats import choose
-from producers.importers.left_out import LeftOut
+from producers.importers.left_out import LeftOut, Note
 from producers.importers.report import ImportProgress, ImportReport, ReportBuilder
 from producers.importers.run import import_file
 from producers.importers.sources import Export
@@ -260,7 +260,15 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line(importing: Import) -> N
 
 @pytest.mark.parametrize(
     ("content", "message_"),
-    [(b"", "is empty"), (b"\xef\xbb\xbf \n", "is empty"), (b'{"a": 1}', "of no format")],
+    [
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+        (b'{"a": 1}', "of no format"),
+        (b'{"a": 1}\n{"b', "of no format"),
+        (b"hello, ann\n\nhow are you", "of no format"),
+        (b"{broken", "is not JSON: "),
+        (b"c1,hello\nc1,hi\n", "looks like a table without a header; begin with a line"),
+    ],
 )
 def test_a_file_of_no_known_format_is_refused(
     importing: Import, content: bytes, message_: str
@@ -283,6 +291,12 @@ def test_a_file_that_is_not_there_and_a_format_that_is_unknown_are_refused(
             importing.run(endless, user="u", format_name="jsonlines")
     with pytest.raises(InvalidInput, match=r"'xml' is not a known format.*chatgpt, claude, .*csv"):
         importing.run(importing.path, user="u", format_name="xml")
+
+
+def test_notes_are_of_the_turns_that_were_appended(importing: Import) -> None:
+    report = importing.lines(LINE, {**LINE, "user_text": " "})
+    assert (report.totals.accepted, report.totals.refused) == (1, 1)
+    assert report.totals.notes == report.conversations.first[0].notes == {Note.TIME_UNTOLD: 1}
 
 
 def test_a_turn_id_that_comes_again_with_other_words_is_told(importing: Import) -> None:

@@ -37,7 +37,7 @@ def test_conversations_beyond_the_first_are_in_the_totals() -> None:
     builder = ReportBuilder("any")
     for number in range(CONVERSATIONS_KEPT_MAX + 500):
         for _ in range(2):
-            builder.note_accepted(builder.conversation("u", part(f"c{number}")))
+            builder.note_accepted(builder.conversation("u", part(f"c{number}")), turn("t"))
     report = builder.report()
     assert len(report.conversations.first) == CONVERSATIONS_KEPT_MAX
     assert report.conversations.more == 500
@@ -49,7 +49,7 @@ def test_conversations_beyond_the_first_are_in_the_totals() -> None:
 def test_users_do_not_share_a_row() -> None:
     builder = ReportBuilder("any")
     for user in ("u", "v", None, "u"):
-        builder.note_accepted(builder.conversation(user, part("c")))
+        builder.note_accepted(builder.conversation(user, part("c")), turn("t"))
     rows = builder.report().conversations.first
     assert [(row.user_id, row.accepted) for row in rows] == [("u", 2), ("v", 1), (None, 1)]
 

@@ -22,7 +22,7 @@ def test_turns_have_no_time_and_say_so() -> None:
     read = only(ShareGptImporter(), [share(("human", "why?"), ("gpt", "so"), id="s1")])
     assert said_in(read) == [("why?", "so")]
     assert read.turns[0].occurred_at is None
-    assert read.notes == {Note.TIME_UNTOLD: 1}
+    assert [turn.note for turn in read.turns] == [Note.TIME_UNTOLD] * len(read.turns)
     assert read.conversation_id == "s1"
 
 

@@ -59,14 +59,26 @@ def test_empty_cells_tell_nothing_and_numbers_are_times() -> None:
     assert first.user_id is None
     assert first.turns[0].occurred_at == EIGHT
     assert second.turns[0].occurred_at is None
-    assert second.notes == {Note.TIME_UNTOLD: 1}
+    assert (first.turns[0].note, second.turns[0].note) == (None, Note.TIME_UNTOLD)
     assert first.turns[0].client_turn_id != second.turns[0].client_turn_id
 
 
-def test_values_of_unknown_columns_are_counted() -> None:
+def test_values_of_unknown_columns_are_counted_by_name() -> None:
     read = only(TableImporter(), table("conversation_id,user_text,mood,note", "c1,hello,glad,"))
     assert said_in(read) == [("hello", None)]
-    assert read.left_out == {LeftOut.COLUMN: 1}
+    assert read.left_out == {f"{LeftOut.COLUMN} 'mood'": 1}
+
+
+def test_of_many_unknown_columns_the_first_are_named() -> None:
+    names = ",".join(f"x{number}" for number in range(100))
+    read = only(TableImporter(), table(f"conversation_id,user_text,{names}", "c1,a" + ",b" * 100))
+    assert len(read.left_out) == 6
+    assert read.left_out[LeftOut.COLUMN] == 95
+
+
+def test_a_header_alone_is_no_table() -> None:
+    with pytest.raises(InvalidInput, match="holds no rows"):
+        parts_of(TableImporter(), table("conversation_id,user_text", ""))
 
 
 @pytest.mark.parametrize(
