@@ -21,7 +21,7 @@ demo: install
 	@$(BIN)/memledger demo
 
 test: check
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: lint types
 

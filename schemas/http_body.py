@@ -120,6 +120,16 @@ class JsonBodies:
         )
 
 
+def _charset(header: Message) -> str:
+    """Return the character set of a content type in lower case; empty where it cannot be read."""
+    try:
+        charset = header.get_param("charset", "utf-8")
+    except (LookupError, TypeError, ValueError):
+        # Pieces of a parameter (RFC 2231) that nobody could put together; the reader's own failure.
+        return ""
+    return charset.lower() if isinstance(charset, str) else ""
+
+
 def _require_json(request: Request) -> None:
     header = Message()
     # A header that is there twice counts whole: who passed the request on may have read the other.
@@ -129,8 +139,7 @@ def _require_json(request: Request) -> None:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"the content type is not {_JSON}: send JSON and say so in Content-Type",
         )
-    charset = header.get_param("charset", "utf-8")
-    if not isinstance(charset, str) or charset.lower() not in _UTF_8:
+    if _charset(header) not in _UTF_8:
         raise HTTPException(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "the character set is not UTF-8: send JSON encoded as UTF-8",

@@ -29,9 +29,6 @@ from tests.support.brokers import Broker, broker_choice, new_broker
 GENERATION = "g1"
 PARTITIONS = 4
 
-_TESTS = Path(__file__).parent
-_GROUPS = {"faults": "faults", "contracts": "stores", "integration": "stores"}
-
 # An example may take long for reasons of the machine's own; that is no failure of the code.
 settings.register_profile(
     "local",
@@ -67,19 +64,7 @@ class TestStores:
     partitions: int
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests belong to one process, and which cannot run here."""
-    for item in items:
-        folder = item.path.relative_to(_TESTS).parts[0]
-        if folder in _GROUPS:
-            # One process has the stores and another kills whole pipelines; the tests that need
-            # neither go to whoever is free. More brokers at once would only wait for each other.
-            item.add_marker(pytest.mark.xdist_group(_GROUPS[folder]))
-    _skip_what_needs_a_lasting_broker(items)
-
-
-def _skip_what_needs_a_lasting_broker(items: list[pytest.Item]) -> None:
     """Skip what the trial broker cannot do, each test with its name and the reason."""
     marked = [(item, mark) for item in items if (mark := item.get_closest_marker("lasting_broker"))]
     if not marked or broker_choice().kind != "trial":

@@ -86,7 +86,13 @@ class Archive:
             )
         try:
             stream = self._zip.open(info)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+            ValueError,
+        ) as error:
             raise InvalidInput(
                 field="file",
                 problem=f"{info.filename} cannot be unpacked: {error}",

@@ -148,6 +148,10 @@ def test_json_in_utf_8_is_read(content_type: str) -> None:
         ("application/json; charset=utf-16", "the character set is not UTF-8"),
         ("application/json; charset=\xff", "the character set is not UTF-8"),
         ("application/json; charset*=utf-8''utf-8", "the character set is not UTF-8"),
+        (
+            "application/json; charset*=utf-99''utf-8; charset*1*=x",
+            "the character set is not UTF-8",
+        ),
     ],
 )
 def test_anything_else_is_415_with_what_to_send(content_type: str, problem: str) -> None:

@@ -177,3 +177,16 @@ def test_a_compression_in_a_zip_that_no_limit_holds_is_told(
         archive.writestr("b.jsonl", LINES)
     with pytest.raises(InvalidInput, match=f"is compressed by {packer} in the zip"):
         imported(path)
+
+
+def test_a_file_whose_two_names_in_a_zip_cannot_be_compared_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("t\u00fcns.jsonl", "{}")
+    packed = bytearray(path.read_bytes())
+    # The name before the file's own bytes; the one in the list of files stays as it is.
+    packed[packed.index("\u00fc".encode())] = 0xFF
+    path.write_bytes(packed)
+
+    with pytest.raises(InvalidInput, match="cannot be unpacked"), path.open("rb") as stream:
+        archives.Archive(path, stream, len(packed)).open(0)
