@@ -36,11 +36,14 @@ class Finished:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return this process' environment without settings, but for the kind of broker of this run."""
+    """Return this process' environment without settings, but for the kind of broker of this run.
+
+    The width of whatever terminal the tests run in is left out too.
+    """
     clean = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP"))
+        if not name.startswith(("MEMLEDGER_", "DATABASE_URL", "KAFKA_BOOTSTRAP", "COLUMNS"))
     }
     if broker_choice().kind == "trial":
         clean["MEMLEDGER_BROKER"] = "trial"
