@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
 
 from deploy.embedded.directories import write_private
 from schemas.errors import ConfigurationError
@@ -231,8 +232,13 @@ def disk_use_bytes(directory: Path) -> int:
     return total
 
 
+def _as_http_does(value: object) -> object:
+    # Pydantic writes the answers of the HTTP API too: a time reads the same in both.
+    return to_jsonable_python(value, fallback=str)
+
+
 def dump_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a value as JSON for a terminal or a pipe."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    """Return a value as JSON for a terminal or a pipe; times as the HTTP API writes them."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_as_http_does)
     # A lone surrogate, which an import repeats when it refuses it, has no bytes: it is escaped.
     return text.encode("utf-8", "backslashreplace").decode()

@@ -118,12 +118,15 @@ async def ledger_of(read_model: ReadModel) -> AsyncIterator[PostgresLedger]:
 
 
 @contextlib.asynccontextmanager
-async def producer_of(addresses: Addresses, *, name: str) -> AsyncIterator[LogProducer]:
-    """Open a producer; on leaving, wait for what it has queued."""
+async def producer_of(
+    addresses: Addresses, *, name: str, quiet: bool = False
+) -> AsyncIterator[LogProducer]:
+    """Open a producer, ``quiet`` for a terminal; on leaving, wait for what it has queued."""
     producer = LogProducer(
         addresses.kafka_bootstrap,
         client_id=f"memledger-{name}",
         one_record_a_batch=addresses.trial_broker,
+        quiet=quiet,
     )
     try:
         yield producer

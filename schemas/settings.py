@@ -42,7 +42,8 @@ class Settings(BaseSettings):
     embedded stores.
 
     Attributes:
-        home: directory of the embedded stores, the key directory, logs and state.
+        home: directory of the embedded stores, the key directory, logs and state; made absolute,
+            and the default where it is empty.
         database_url: libpq URL (or key=value string) of the read model's database; ``None`` means
             the embedded one.
         kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
@@ -105,6 +106,21 @@ class Settings(BaseSettings):
     request_bytes_max: int = Field(default=8 * 1024 * 1024, ge=1024)
     request_bytes_held_max: int = Field(default=64 * 1024 * 1024, ge=1024)
     recall_min_similarity: float | None = Field(default=None, ge=-1, le=1)
+
+    @field_validator("home", mode="before")
+    @classmethod
+    def _empty_home_counts_as_unset(cls, value: object) -> object:
+        return default_home() if value == "" else value
+
+    @field_validator("key_directory", mode="before")
+    @classmethod
+    def _empty_key_directory_counts_as_unset(cls, value: object) -> object:
+        return None if value == "" else value
+
+    @field_validator("home", "key_directory")
+    @classmethod
+    def _same_from_every_directory(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.absolute()
 
     @field_validator("generation")
     @classmethod

@@ -161,7 +161,8 @@ async def _filled(
     try:
         users = max(1, rows // size.memories_a_user)
         announce.print(
-            f"· storing {users:,} users' {size.memories_a_user:,} memories, one of each in turn"
+            f"· storing {size.memories_a_user:,} memories of each user, {users:,} in all, "
+            "one of each in turn"
         )
 
         def tell(stored: int) -> None:

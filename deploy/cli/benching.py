@@ -67,9 +67,9 @@ _SIZE = BenchSize()
 @click.option("--check", is_flag=True, help="Exit with 1 where a bound is missed.")
 @json_option
 def bench(names: tuple[str, ...], *, check: bool, as_json: bool, **size: int) -> None:
-    r"""Measure what this machine does against the bounds that memledger is held to.
+    """Measure what this machine does against the bounds that memledger is held to.
 
-    Without a BENCH all of them run, one after the other, about ten minutes. Each starts stores of
+    Without a BENCH all of them run, one after the other, about six minutes. Each starts stores of
     its own in a temporary directory and removes them; what DATABASE_URL and KAFKA_BOOTSTRAP name is
     left alone. A figure is good for comparing with others of the same run: leave the machine idle.
 
@@ -78,7 +78,7 @@ def bench(names: tuple[str, ...], *, check: bool, as_json: bool, **size: int) ->
     pipeline    turns a second, CPU by process, accepted to recallable
     slow-model  the same with a model that takes 500 ms, 300 at once
     recall      without the embedder's call: 10,000 and 1,000,000 rows, 8 clients
-    """
+    """  # noqa: D301 - click keeps the lines of a paragraph that begins with a real backspace
     announce = Console(stderr=True, highlight=False)
     before = machine()
     figures = run_benches(names or tuple(BENCHES), BenchSize(**size), announce)

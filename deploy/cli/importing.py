@@ -166,7 +166,7 @@ async def _ledger(settings: Settings, parts: AsyncExitStack) -> tuple[Ledger, Pr
     read_model = await parts.enter_async_context(
         read_model_of(settings, addresses, embedder, name="import")
     )
-    producer = await parts.enter_async_context(producer_of(addresses, name="import"))
+    producer = await parts.enter_async_context(producer_of(addresses, name="import", quiet=True))
     projected = ProjectedTurns(read_model)
     return Ledger(TurnAppender(keyring, producer, settings.partitions), projected), projected
 

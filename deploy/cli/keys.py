@@ -10,7 +10,7 @@ import click
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import json_option, print_json
 from deploy.wiring import keyring_of
-from schemas.errors import InvalidInput, UnknownTenant
+from schemas.errors import InvalidInput
 from schemas.settings import DEFAULT_TENANT
 from schemas.text import clean_identifier
 
@@ -58,13 +58,7 @@ async def _create(tenant: str, *, new_tenant: bool) -> str:
     async with keyring_of(settings, resolve(settings)) as keyring:
         if new_tenant:
             await keyring.ensure_tenant(tenant)
-        try:
-            return await keyring.create_api_key(tenant)
-        except UnknownTenant:
-            raise UnknownTenant(
-                f"there is no tenant {tenant!r}: check its spelling, or make it together with its "
-                "first key by --new-tenant"
-            ) from None
+        return await keyring.create_api_key(tenant)
 
 
 async def _revoke(key_id: str) -> None:

@@ -66,8 +66,8 @@ def up(
 ) -> None:
     """Run the whole pipeline on this machine.
 
-    A store that DATABASE_URL or KAFKA_BOOTSTRAP does not name is embedded under MEMLEDGER_HOME. A
-    pipeline that runs already is found again.
+    A store that DATABASE_URL or KAFKA_BOOTSTRAP does not name is embedded under MEMLEDGER_HOME.
+    With --detach a pipeline that runs already is found again.
     """
     settings = Settings.from_environment().model_copy(update={"broker": broker})
     home = Home(settings.home).make()

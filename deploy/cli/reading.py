@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import click
@@ -23,6 +23,7 @@ from projections.recall import (
     LIMIT_DEFAULT,
     LIMIT_MAX,
     QUERY_CHARACTERS_MAX,
+    EmptyReason,
     Recall,
     RecallResult,
 )
@@ -35,6 +36,16 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
 
 _PAGE: int = 200
+
+WHY_EMPTY: Final = {
+    EmptyReason.NONE_STORED: "nothing is stored of this user (as of the time asked for): ids are "
+    "matched exactly, and a turn may be processed without a memory",
+    EmptyReason.NONE_ABOVE_THRESHOLD: "nothing is near enough to the question: see --explain, or "
+    "lower --min-similarity",
+    EmptyReason.NONE_SEARCHABLE: "all that is stored still waits for a vector: see `memledger "
+    "status`, and ask again",
+}
+"""What the text output says where there is nothing to show."""
 
 
 def user_options(verb: Verb) -> Verb:
@@ -120,7 +131,8 @@ def recall(
     if result.memories:
         console().print(rows)
     else:
-        click.echo(f"nothing recalled: {result.reason}")
+        why = "" if result.reason is None else f": {WHY_EMPTY[result.reason]}"
+        click.echo(f"nothing recalled{why}")
     if result.unsearchable:
         click.echo(
             f"{result.unsearchable} memories wait for a vector and cannot be found by meaning yet"
@@ -165,7 +177,7 @@ def memories(
         print_json({"user": user, "memories": [asdict(memory) for memory in found]})
         return
     if not found:
-        click.echo("nothing is remembered")
+        click.echo(f"nothing is remembered: {WHY_EMPTY[EmptyReason.NONE_STORED]}")
         return
     rows = table("memory", "state", "about", "when", "said")
     for memory in found:

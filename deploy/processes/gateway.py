@@ -60,7 +60,12 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             producer=producer,
             embedder=verified,
         )
-        async with serving(app, host=settings.gateway_host, port=settings.gateway_port) as port:
+        async with serving(
+            app,
+            host=settings.gateway_host,
+            port=settings.gateway_port,
+            variable="MEMLEDGER_GATEWAY_PORT",
+        ) as port:
             logger.info("listening on http://%s:%d", settings.gateway_host, port)
             await stop.wait()
 

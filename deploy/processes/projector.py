@@ -36,7 +36,12 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             problem=lambda: None if projector.state.alive else "it does not go round its loop",
             not_ready=lambda: _not_ready(projector),
         )
-        async with serving(health_app(health), host="127.0.0.1", port=settings.projector_port):
+        async with serving(
+            health_app(health),
+            host="127.0.0.1",
+            port=settings.projector_port,
+            variable="MEMLEDGER_PROJECTOR_PORT",
+        ):
             await projector.run(stop)
 
 

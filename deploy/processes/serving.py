@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 UNUSABLE: Final = 2
 """Exit status of a process that cannot start as it is configured: starting it again is no use."""
 
+CANNOT_RUN: Final = "cannot run: "
+"""Begins a process' last words in its log; the error's name and its message follow."""
+
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 
@@ -47,7 +50,7 @@ def run_process(name: str, main: Main) -> None:
         settings = Settings.from_environment()
         asyncio.run(_until_stopped(settings, main))
     except MemledgerError as error:
-        logger.error("%s: %s", type(error).__name__, error)  # noqa: TRY400 - the message says all
+        logger.error("%s%s: %s", CANNOT_RUN, type(error).__name__, error)  # noqa: TRY400 - the message says all
         unusable = isinstance(error, ConfigurationError | EmbedderMismatch)
         sys.exit(UNUSABLE if unusable else 1)
 
@@ -61,13 +64,19 @@ async def _until_stopped(settings: Settings, main: Main) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving(app: Any, *, host: str, port: int) -> AsyncIterator[int]:  # noqa: ANN401 - any ASGI application
+async def serving(app: Any, *, host: str, port: int, variable: str) -> AsyncIterator[int]:  # noqa: ANN401 - any ASGI application
     """Serve an ASGI application and yield the port; stop serving on leaving.
+
+    Args:
+        app: the application.
+        host: the address to listen on.
+        port: the port; 0 picks a free one.
+        variable: what sets another port, for the message where this one is taken.
 
     Raises:
         ConfigurationError: the address cannot be listened on.
     """
-    listener = _listen(host, port)
+    listener = _listen(host, port, variable)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -90,7 +99,7 @@ async def serving(app: Any, *, host: str, port: int) -> AsyncIterator[int]:  # n
         listener.close()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, variable: str) -> socket.socket:
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -99,7 +108,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigurationError(
-            f"cannot listen on {host}:{port} ({error.strerror}): stop what listens there or choose "
-            "another port"
+            f"cannot listen on {host}:{port} ({error.strerror}): stop what listens there, or "
+            f"choose another port by {variable}"
         ) from None
     return listener

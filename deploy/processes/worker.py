@@ -66,7 +66,12 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             return worker.not_ready or verified.mismatch
 
         health = Health(problem=lambda: None, not_ready=not_ready)
-        async with serving(health_app(health), host="127.0.0.1", port=settings.worker_port):
+        async with serving(
+            health_app(health),
+            host="127.0.0.1",
+            port=settings.worker_port,
+            variable="MEMLEDGER_WORKER_PORT",
+        ):
             repairing = asyncio.create_task(repair.run(stop), name="vector-repair")
             try:
                 await worker.run(stop)

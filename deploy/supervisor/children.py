@@ -15,7 +15,7 @@ from typing import Final
 import psutil
 
 from deploy.home import ChildState
-from deploy.processes.serving import UNUSABLE
+from deploy.processes.serving import CANNOT_RUN, UNUSABLE
 from schemas.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
@@ -129,7 +129,11 @@ class Child:
 
     def _last_words(self) -> str:
         lines = self._log_file.read_text(errors="replace").splitlines()
-        return lines[-1] if lines else f"it wrote nothing to {self._log_file}"
+        if not lines:
+            return f"it wrote nothing to {self._log_file}"
+        _, marked, said = lines[-1].partition(CANNOT_RUN)
+        # Behind the error's name stands the sentence.
+        return said.partition(": ")[2] if marked else lines[-1]
 
     def state(self) -> ChildState:
         """Return how to find the process again from elsewhere."""

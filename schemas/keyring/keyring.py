@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
@@ -301,7 +302,11 @@ class Keyring:
         if tenant_id is None:
             tenant_id = None if "\0" in tenant else await self._store.tenant_id(tenant)
             if tenant_id is None:
-                raise UnknownTenant(f"there is no tenant {tenant!r}: check its spelling or make it")
+                raise UnknownTenant(
+                    f"there is no tenant {tenant!r}: check its spelling, or make it together with "
+                    f"its first key by `memledger keys create --tenant {quote(tenant)} "
+                    "--new-tenant`"
+                )
             self._tenant_ids[tenant] = tenant_id
         return tenant_id
 

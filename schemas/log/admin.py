@@ -54,8 +54,8 @@ def partition_count(bootstrap: str, topic: str, *, timeout_s: float = _TIMEOUT_S
     Raises:
         LogUnavailable: the broker did not answer.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    return _existing(admin, timeout_s).get(topic)
+    admin = _client(bootstrap)
+    return _existing(admin, bootstrap, timeout_s).get(topic)
 
 
 def topic_names(bootstrap: str, *, timeout_s: float = _TIMEOUT_S) -> frozenset[str]:
@@ -64,20 +64,20 @@ def topic_names(bootstrap: str, *, timeout_s: float = _TIMEOUT_S) -> frozenset[s
     Raises:
         LogUnavailable: the broker did not answer.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    return frozenset(_existing(admin, timeout_s))
+    admin = _client(bootstrap)
+    return frozenset(_existing(admin, bootstrap, timeout_s))
 
 
 def _ensure_topics(bootstrap: str, topics: Sequence[Topic], replication: int) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    existing = _existing(admin, _TIMEOUT_S)
+    admin = _client(bootstrap)
+    existing = _existing(admin, bootstrap, _TIMEOUT_S)
     _check_partitions(topics, existing)
     missing = [topic for topic in topics if topic.name not in existing]
     made = _create(admin, missing, replication)
     others = [topic for topic in topics if topic.name not in made]
     if len(made) < len(missing):
         # Somebody made them meanwhile, perhaps with other numbers.
-        _check_partitions(others, _existing(admin, _TIMEOUT_S))
+        _check_partitions(others, _existing(admin, bootstrap, _TIMEOUT_S))
     _check_settings(admin, others, bootstrap)
 
 
@@ -169,9 +169,17 @@ def _settled(futures: Mapping[Asked, Future[Answer]]) -> Mapping[Asked, Future[A
     return futures
 
 
-def _existing(admin: AdminClient, timeout_s: float) -> dict[str, int]:
+def _client(bootstrap: str) -> AdminClient:
+    # Silent: every call tells by its error what went wrong, once, where it was asked for.
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def _existing(admin: AdminClient, bootstrap: str, timeout_s: float) -> dict[str, int]:
     try:
         metadata = admin.list_topics(timeout=timeout_s)
     except KafkaException as error:
-        raise LogUnavailable(f"the broker does not answer: {error.args[0].str()}") from None
+        raise LogUnavailable(
+            f"the broker at {bootstrap} does not answer ({error.args[0].str()}): see `memledger "
+            "status`"
+        ) from None
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}

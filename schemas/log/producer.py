@@ -42,7 +42,14 @@ class LogProducer:
     whoever appends it again does so under its id, in the order that is the appender's to keep.
     """
 
-    def __init__(self, bootstrap: str, *, client_id: str, one_record_a_batch: bool = False) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        client_id: str,
+        one_record_a_batch: bool = False,
+        quiet: bool = False,
+    ) -> None:
         """Connect lazily; the first append finds out whether the broker is there.
 
         Args:
@@ -50,6 +57,7 @@ class LogProducer:
             client_id: the name under which the broker knows this process.
             one_record_a_batch: send each record by itself, for a broker that takes the first
                 record of a partition's last batch for its end.
+            quiet: let the client write nothing by itself, for a terminal; errors tell all the same.
         """
         self._settings: dict[str, Any] = {
             "bootstrap.servers": bootstrap,
@@ -62,7 +70,7 @@ class LogProducer:
             "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
             "queue.buffering.max.messages": _QUEUED_MESSAGES_MAX,
             "queue.buffering.max.kbytes": _QUEUED_KBYTES_MAX,
-            "log_level": 3,
+            "log_level": 0 if quiet else 3,
         }
         if one_record_a_batch:
             self._settings["batch.num.messages"] = 1

@@ -109,10 +109,10 @@ def test_a_topic_that_somebody_makes_meanwhile_is_checked_too(
     existing = admin._existing
     asked = 0
 
-    def just_before(client: AdminClient, timeout_s: float) -> dict[str, int]:
+    def just_before(client: AdminClient, bootstrap: str, timeout_s: float) -> dict[str, int]:
         nonlocal asked
         asked += 1
-        found = existing(client, timeout_s)
+        found = existing(client, bootstrap, timeout_s)
         if asked == 1:
             topics.make(LEDGER_SETTINGS, partitions=PARTITIONS + 1)
         return found

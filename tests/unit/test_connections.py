@@ -55,7 +55,7 @@ async def _connected(
             Route("/unread", _unread, methods=["POST"]),
         ]
     )
-    async with serving(app, host="127.0.0.1", port=0) as port:
+    async with serving(app, host="127.0.0.1", port=0, variable="MEMLEDGER_GATEWAY_PORT") as port:
         # Blocking, so that it is sent before the server, in this thread too, begins to wait for it.
         client = socket.create_connection(("127.0.0.1", port))
         client.sendall(sent)

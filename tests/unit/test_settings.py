@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from projections.embedders import make_embedder
 from schemas.errors import ConfigurationError
-from schemas.settings import EMBEDDER_MODEL_BYTES_MAX, Settings
+from schemas.settings import EMBEDDER_MODEL_BYTES_MAX, Settings, default_home
 from schemas.topics import BROKERS_REPLICATION
 
 
@@ -52,3 +54,19 @@ def test_a_models_name_is_bounded_in_bytes_so_that_it_fits_into_the_index(
     monkeypatch.setenv("MEMLEDGER_EMBEDDER_MODEL", longest + letter)
     with pytest.raises(ConfigurationError, match=r"MEMLEDGER_EMBEDDER_MODEL: .* bytes in UTF-8"):
         Settings.from_environment()
+
+
+def test_an_empty_home_counts_as_unset_and_a_relative_one_is_made_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMLEDGER_HOME", "")
+    monkeypatch.setenv("MEMLEDGER_KEY_DIRECTORY", "")
+    settings = Settings.from_environment()
+    assert settings.home == default_home()
+    assert settings.keys_home == default_home() / "keys"
+
+    monkeypatch.setenv("MEMLEDGER_HOME", "below")
+    monkeypatch.setenv("MEMLEDGER_KEY_DIRECTORY", "keys")
+    settings = Settings.from_environment()
+    assert (settings.home, settings.keys_home) == (tmp_path / "below", tmp_path / "keys")
