@@ -13,7 +13,8 @@ from schemas.keyring import SubjectKeys
 from schemas.log import reader
 from schemas.log.sealed import LogRecord, open_record
 from schemas.memory import Record
-from schemas.records import Outcome, Proposal, Turn
+from schemas.proposals import Proposal
+from schemas.records import Outcome, Turn
 from schemas.topics import TURNS, memories_topic, proposals_topic
 
 RecordType = TypeVar("RecordType", bound=Record)

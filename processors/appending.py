@@ -12,7 +12,8 @@ from schemas import ids
 from schemas.keyring import SubjectKeys
 from schemas.log.dead_letters import dead_letter_of
 from schemas.log.sealed import LogRecord, seal_record
-from schemas.records import Closing, Outcome, Proposal, Stage
+from schemas.proposals import Proposal
+from schemas.records import Closing, Outcome, Stage
 from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
 

@@ -14,7 +14,8 @@ from schemas.errors import ExtractionFailed, ExtractionRejected
 from schemas.injection import cut_injection
 from schemas.memory import Memory
 from schemas.ports import Extraction, ExtractionRequest, Extractor, KnownMemory
-from schemas.records import Proposal, Turn
+from schemas.proposals import Proposal
+from schemas.records import Turn
 
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 10.0

@@ -14,7 +14,8 @@ from typing import Final
 from processors.own_words import own_words
 from schemas.events import RejectionReason
 from schemas.injection import cut_injection
-from schemas.records import Action, Operation, Turn
+from schemas.proposals import Action, Operation
+from schemas.records import Turn
 from schemas.slots import Slot
 
 CONTENT_CHARACTERS_MAX: Final = 2_000

@@ -9,7 +9,7 @@ from uuid import UUID
 from processors.known_proposals import KnownProposals
 from schemas.log.sealed import LogRecord
 from schemas.ports import PartitionProgress
-from schemas.records import Proposal
+from schemas.proposals import Proposal
 
 
 @dataclass(kw_only=True, slots=True, eq=False)

@@ -43,7 +43,8 @@ from schemas.events import (
 )
 from schemas.memory import Embedding, Memory, Source, folded, statement_key
 from schemas.ports import StoredMemory
-from schemas.records import Action, Closing, Operation, Outcome, Proposal, Turn
+from schemas.proposals import Action, Operation, Proposal
+from schemas.records import Closing, Outcome, Turn
 from schemas.slots import SINGLE_VALUED, Slot
 
 CONTINUATION_INDEX: Final = 1 << 31

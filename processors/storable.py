@@ -11,7 +11,7 @@ from itertools import count
 from typing import Final
 
 from schemas.ports import Extraction
-from schemas.records import InvalidItem, Operation
+from schemas.proposals import InvalidItem, Operation
 
 _TEXTS: Final = ("content", "about", "quote")
 

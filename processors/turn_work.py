@@ -31,7 +31,8 @@ from schemas.keyring import Erased, SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
 from schemas.ports import Embedder, Ledger, Vectors
-from schemas.records import Closing, Outcome, Proposal, Stage, Turn
+from schemas.proposals import Proposal
+from schemas.records import Closing, Outcome, Stage, Turn
 from schemas.sealing import Header
 from schemas.tree import Punctured, address_for
 

@@ -14,12 +14,16 @@ from uuid import UUID
 
 from schemas import ids
 from schemas.events import (
+    FlagApproved,
+    FlagRefused,
+    MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
     MemoryEvent,
     MemoryRetracted,
     MemorySuperseded,
+    ProposalFlagged,
     ProposalRejected,
 )
 from schemas.memory import Memory
@@ -122,7 +126,13 @@ def _changes_of(event: MemoryEvent, subject: UUID) -> Iterator[Change]:
             yield Confirm(subject=subject, memory_id=memory_id, confirmed_at=confirmed_at)
         case MemoryRetracted(memory_id=memory_id, retracted_at=retracted_at):
             yield Retract(subject=subject, memory_id=memory_id, retracted_at=retracted_at)
-        case ProposalRejected():
+        case (
+            MemoriesMerged()
+            | ProposalRejected()
+            | ProposalFlagged()
+            | FlagApproved()
+            | FlagRefused()
+        ):
             return
         case _:
             assert_never(event)

@@ -8,12 +8,13 @@ is never changed once it has landed; a new shape is a new version with an upcast
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from schemas.memory import Memory, Record, UtcDatetime
+from schemas.proposals import Operation
 
 
 class MemoryAdded(Record):
@@ -53,6 +54,16 @@ class MemoryBackfilled(Record):
     memory: Memory
 
 
+class Renewal(Record):
+    """A confirmation moves the time at which a memory ceases by itself.
+
+    Attributes:
+        expires_at: when it ceases from now on; ``None`` for never.
+    """
+
+    expires_at: UtcDatetime | None
+
+
 class MemoryConfirmed(Record):
     """The same statement was made again: nothing is added, the last confirmation moves.
 
@@ -61,14 +72,33 @@ class MemoryConfirmed(Record):
         turn_id: the turn that confirmed it.
         quote: the words that did.
         confirmed_at: the turn's own time.
+        renewal: the expiry that counts from this confirmation on; ``None`` leaves it as it is. Of
+            several confirmations the one with the latest ``confirmed_at`` counts.
     """
 
     event: Literal["memory-confirmed"] = "memory-confirmed"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     memory_id: UUID
     turn_id: UUID
     quote: str
     confirmed_at: UtcDatetime
+    renewal: Renewal | None = None
+
+
+class MemoriesMerged(Record):
+    """One memory stands for several from now on; these stay in the history and are served no more.
+
+    Attributes:
+        memory: the version that stands for them, whose ``merged_from`` names them; the first of a
+            lineage of its own.
+        replaces: merged versions of earlier consolidations that it stands for as well, whose own
+            sources are among ``merged_from``.
+    """
+
+    event: Literal["memories-merged"] = "memories-merged"
+    version: Literal[1] = 1
+    memory: Memory
+    replaces: tuple[UUID, ...] = ()
 
 
 class MemoryRetracted(Record):
@@ -90,14 +120,36 @@ class MemoryRetracted(Record):
 
 
 class RejectionReason(StrEnum):
-    """Why code refused what the model proposed."""
+    """Why code refused what the model proposed, or left it to a person."""
 
     EVIDENCE_NOT_IN_USER_TEXT = "evidence_not_in_user_text"
+    ASSISTANT_WORDS = "assistant_words"
     CONTENT_TOO_LONG = "content_too_long"
     CONTENT_EMPTY = "content_empty"
+    CONTENT_UNREADABLE = "content_unreadable"
+    OTHER_LANGUAGE = "other_language"
+    NOT_WORTH_KEEPING = "not_worth_keeping"
+    SECRET = "secret"  # noqa: S105 - a reason's name
+    PASSWORD = "password"  # noqa: S105 - a reason's name
+    ONE_TIME_CODE = "one_time_code"
+    PAYMENT_CARD = "payment_card"
+    BANK_ACCOUNT = "bank_account"
+    NATIONAL_ID = "national_id"
+    SENSITIVE_CATEGORY = "sensitive_category"
+    INSTRUCTION = "instruction"
+    THIRD_PERSON_PRIVATE = "third_person_private"
+    OPERATOR_OBLIGATION = "operator_obligation"
+    CONTRADICTION = "contradiction"
+    UNFOUNDED_MERGE = "unfounded_merge"
     UNKNOWN_REFERENCE = "unknown_reference"
     INVALID_ITEM = "invalid_item"
     NOTHING_TO_RETRACT = "nothing_to_retract"
+
+
+LEFT_TO_A_PERSON: Final = frozenset(
+    {RejectionReason.OPERATOR_OBLIGATION, RejectionReason.CONTRADICTION}
+)
+"""An operation that nothing but these speaks against is flagged instead of refused."""
 
 
 class ProposalRejected(Record):
@@ -114,13 +166,78 @@ class ProposalRejected(Record):
     reasons: tuple[RejectionReason, ...] = Field(min_length=1)
 
 
+class ProposalFlagged(Record):
+    """Code leaves one operation of a proposal to a person.
+
+    Attributes:
+        flag_id: names it in the queue; derived from the outcome and the operation's place.
+        operation: the operation's place in the proposal, from 0.
+        reasons: why a person must decide, each in ``LEFT_TO_A_PERSON``.
+        proposed: the operation itself, which the person is shown.
+        turn_id: the turn whose words are its evidence.
+        conversation_id: the conversation of that turn; empty without one.
+        said_at: when they were said.
+        utc_offset_minutes: the zone that they were said in.
+        flagged_at: when it was flagged.
+    """
+
+    event: Literal["proposal-flagged"] = "proposal-flagged"
+    version: Literal[1] = 1
+    flag_id: UUID
+    operation: int = Field(ge=0)
+    reasons: tuple[RejectionReason, ...] = Field(min_length=1)
+    proposed: Operation
+    turn_id: UUID
+    conversation_id: str
+    said_at: UtcDatetime
+    utc_offset_minutes: int = Field(ge=-24 * 60, le=24 * 60)
+    flagged_at: UtcDatetime
+
+
+class FlagApproved(Record):
+    """A person had a flagged operation carried out; what that did are the events behind this one.
+
+    Attributes:
+        flag_id: the flag; the first decision about it counts.
+        actor: who decided.
+        reason: why.
+        decided_at: when.
+    """
+
+    event: Literal["flag-approved"] = "flag-approved"
+    version: Literal[1] = 1
+    flag_id: UUID
+    actor: str
+    reason: str
+    decided_at: UtcDatetime
+
+
+class FlagRefused(Record):
+    """A person refused a flagged operation.
+
+    Attributes:
+        flag_id, actor, reason, decided_at: as in an approval.
+    """
+
+    event: Literal["flag-refused"] = "flag-refused"
+    version: Literal[1] = 1
+    flag_id: UUID
+    actor: str
+    reason: str
+    decided_at: UtcDatetime
+
+
 MemoryEvent = Annotated[
     MemoryAdded
     | MemorySuperseded
     | MemoryBackfilled
     | MemoryConfirmed
+    | MemoriesMerged
     | MemoryRetracted
-    | ProposalRejected,
+    | ProposalRejected
+    | ProposalFlagged
+    | FlagApproved
+    | FlagRefused,
     Field(discriminator="event"),
 ]
 """Any event of an outcome, told apart by its ``event`` field."""

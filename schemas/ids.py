@@ -53,6 +53,32 @@ def memory_id(outcome: UUID, index: int) -> UUID:
     return _derived(b"memory", outcome.bytes, index.to_bytes(4, "big"))
 
 
+def flag_id(outcome: UUID, index: int) -> UUID:
+    """Return the id of the flag on the operation at ``index`` of an outcome."""
+    return _derived(b"flag", outcome.bytes, index.to_bytes(4, "big"))
+
+
+def flag_decision_id(flag: UUID) -> UUID:
+    """Return the id of the record by which a person decides a flag: the first decision counts."""
+    return _derived(b"flag-decision", flag.bytes)
+
+
+def session_end_id(subject: UUID, last_deferred: UUID, attempt: int) -> UUID:
+    """Return the id of the end of a session.
+
+    Args:
+        subject: whose session it is.
+        last_deferred: the last turn of it that waits: a turn that comes later begins anew.
+        attempt: 0, or counts the ends that settled nothing, since a budget was exhausted.
+    """
+    return _derived(b"session-end", subject.bytes, last_deferred.bytes, b"%d" % attempt)
+
+
+def consolidation_id(subject: UUID, last_recorded: UUID) -> UUID:
+    """Return the id of the consolidation of a subject whose newest memory is ``last_recorded``."""
+    return _derived(b"consolidation", subject.bytes, last_recorded.bytes)
+
+
 def unreadable_turn_id(topic: str, partition: int, offset: int) -> UUID:
     """Return the id under which a record without a readable header is accounted for."""
     return _derived(b"unreadable", topic.encode(), b"%d" % partition, b"%d" % offset)

@@ -58,6 +58,8 @@ class Source(StrEnum):
     USER = "user"
     CURATION = "curation"
     SYSTEM = "system"
+    ASSISTANT = "assistant"
+    """The assistant said it, which makes it an episode and never a fact about the user."""
 
 
 class Embedding(Record):
@@ -75,6 +77,20 @@ class Embedding(Record):
     halves: bytes
 
 
+class Provenance(Record):
+    """Where a fact of the operator's own systems comes from.
+
+    Attributes:
+        system: the system that knows it: ``orders``.
+        type: what sort of fact it is there: ``order_late``.
+        reference: the system's own name for it: an order's number; ``None`` where it has none.
+    """
+
+    system: str = Field(min_length=1)
+    type: str = Field(min_length=1)
+    reference: str | None = None
+
+
 class Memory(Record):
     """One version of one statement.
 
@@ -88,14 +104,17 @@ class Memory(Record):
         importance: 1 (trivia) to 5 (safety).
         confidence: stated or inferred.
         source: who vouches for it.
-        turn_id: the turn that caused it.
-        conversation_id: the conversation of that turn.
-        quote: the exact words of the turn that caused it.
+        turn_id: the turn that caused it, or the record that did where no turn stands behind it.
+        conversation_id: the conversation of that turn; empty without one.
+        quote: the exact words of the turn that caused it; empty without a turn.
         valid_from: since when it is true.
         valid_to: until when it was true; ``None`` while it is.
         recorded_at: when the ledger learnt it.
         expires_at: when it ceases by itself, or ``None``.
         embedding: the vector of ``content``; ``None`` where the embedder gave none (yet).
+        provenance: the operator's system that it comes from; ``None`` for every other source.
+        merged_from: the versions that this one stands for since a consolidation; none of them is
+            itself a merged one.
     """
 
     memory_id: UUID
@@ -115,6 +134,8 @@ class Memory(Record):
     recorded_at: UtcDatetime
     expires_at: UtcDatetime | None = None
     embedding: Embedding | None = None
+    provenance: Provenance | None = None
+    merged_from: tuple[UUID, ...] = ()
 
     @property
     def single_valued(self) -> bool:

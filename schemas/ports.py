@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schemas.memory import Memory
-from schemas.records import Closing, InvalidItem, Operation, Turn, Usage
+from schemas.proposals import InvalidItem, Operation, Usage
+from schemas.records import Closing, Turn
 from schemas.slots import Slot
 
 Vectors = NDArray[np.float32]
@@ -77,12 +78,16 @@ class Extraction:
     Attributes:
         operations: what it proposes, with references resolved to memory ids.
         invalid: the items of its answer that could not be read.
-        usage: what it cost.
+        usage: what it cost, the calls included whose answers were of no use.
+        stop_reasons: why the model stopped, call by call, in the provider's words.
+        skipped: why no model was asked, where code found that there is nothing to ask.
     """
 
     operations: tuple[Operation, ...]
     invalid: tuple[InvalidItem, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    stop_reasons: tuple[str, ...] = ()
+    skipped: str | None = None
 
 
 @runtime_checkable
@@ -110,6 +115,62 @@ class Extractor(Protocol):
 
     async def extract(self, request: ExtractionRequest) -> Extraction:
         """Propose memories.
+
+        Raises:
+            ExtractionFailed: the answer could not be used; asking again may help.
+            ExtractionRejected: the answer could not be used, and asking again would not help.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionRequest:
+    """What an extractor gets of a chat session that is over.
+
+    Attributes:
+        turns: its turns that wait, in the order in which they were said, their texts free of our
+            own injection block. At least one.
+        known: the user's nearest live memories.
+    """
+
+    turns: tuple[Turn, ...]
+    known: tuple[KnownMemory, ...]
+
+
+@runtime_checkable
+class SessionExtractor(Protocol):
+    """An extractor that reads a whole session at once; any other is asked turn by turn."""
+
+    async def extract_session(self, request: SessionRequest) -> Extraction:
+        """Propose memories, each operation with the ``turn_id`` of the turn that it quotes.
+
+        Raises:
+            ExtractionFailed: the answer could not be used; asking again may help.
+            ExtractionRejected: the answer could not be used, and asking again would not help.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConsolidationRequest:
+    """What an extractor gets to look through.
+
+    Attributes:
+        memories: live memories of one subject, none of them a merged one whose sources are not
+            among them, in the order in which they were said.
+        now: the time that expiries are reckoned from.
+    """
+
+    memories: tuple[KnownMemory, ...]
+    now: datetime
+
+
+@runtime_checkable
+class Consolidator(Protocol):
+    """An extractor that can look through a subject's memories."""
+
+    async def consolidate(self, request: ConsolidationRequest) -> Extraction:
+        """Propose merges and tell of contradictions.
 
         Raises:
             ExtractionFailed: the answer could not be used; asking again may help.

@@ -1,4 +1,4 @@
-"""The records of the log: turns, proposals, outcomes and dead letters."""
+"""Records of the log: turns, outcomes and dead letters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import Field
 
 from schemas.events import MemoryEvent
-from schemas.memory import Confidence, MemoryKind, Record, UtcDatetime
-from schemas.slots import Slot
+from schemas.memory import Record, UtcDatetime
+from schemas.proposals import Usage
 
 Stage = Literal["open", "decode", "extract", "reconcile", "project"]
 """What was being done with a record that became a dead letter."""
@@ -49,102 +49,63 @@ class Turn(Record):
     recall_id: UUID | None = None
 
 
-class Action(StrEnum):
-    """What the model proposes to do."""
-
-    ADD = "add"
-    UPDATE = "update"
-    RETRACT = "retract"
-
-
-class Operation(Record):
-    """One thing that the model proposes.
-
-    Attributes:
-        action: add a statement, update the one that ``reference`` names (or that holds the slot),
-            or retract it.
-        kind, slot, about, content, importance, confidence: as in a memory.
-        quote: the exact words of the user that are the evidence.
-        reference: the memory that it speaks of, resolved from the short name it was shown under.
-        valid_from: since when it is true, where the words say so; else the turn's own time counts.
-        expires_at: when it ceases by itself, or ``None``.
-    """
-
-    action: Action
-    kind: MemoryKind
-    slot: Slot
-    about: str
-    content: str
-    importance: int = Field(ge=1, le=5)
-    confidence: Confidence
-    quote: str
-    reference: UUID | None = None
-    valid_from: UtcDatetime | None = None
-    expires_at: UtcDatetime | None = None
-
-
-class InvalidItem(Record):
-    """One item of the model's answer that could not be read; the others were kept.
-
-    Attributes:
-        position: its place in the answer, from 0.
-        problem: what is wrong with it, without its content.
-    """
-
-    position: int = Field(ge=0)
-    problem: str
-
-
-class Usage(Record):
-    """What an extraction cost, in the provider's own units."""
-
-    calls: int = Field(default=0, ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-
-
-class Proposal(Record):
-    """All that the model proposed for one turn. The append of the lowest offset is final.
-
-    Attributes:
-        turn_id: the turn.
-        generation: the generation that asked.
-        extractor: the extractor's name.
-        model: the model's name; the extractor's own where no model is behind it.
-        prompt_hash: hash of prompt, schema and rules: the extractor's version.
-        operations: what it proposed, in order.
-        invalid: the items that could not be read.
-        usage: what it cost.
-        proposed_at: when the answer was complete.
-    """
-
-    turn_id: UUID
-    generation: str
-    extractor: str
-    model: str
-    prompt_hash: str
-    operations: tuple[Operation, ...]
-    invalid: tuple[InvalidItem, ...] = ()
-    usage: Usage = Usage()
-    proposed_at: UtcDatetime
-
-
 class Closing(StrEnum):
     """How a turn closed."""
 
     STORED = "stored"
     NOTHING_FOUND = "nothing_found"
     REJECTED = "rejected"
+    FLAGGED = "flagged"
+    """Nothing was stored, and a person must decide about something."""
+    DEFERRED = "deferred"
+    """It waits for its session, or for its tenant's budget; another record's outcome settles it."""
     DEAD_LETTERED = "dead_lettered"
     ERASED = "erased"
     """The keys of its subject are destroyed; this outcome is sealed for the system subject."""
+
+
+class DeferralCause(StrEnum):
+    """What a deferred turn waits for."""
+
+    SESSION = "session"
+    BUDGET = "budget"
+
+
+class Deferral(Record):
+    """A turn waits.
+
+    Attributes:
+        conversation_id: its conversation, whose end settles it.
+        cause: what it waits for.
+        occurred_at: the turn's own time.
+        received_at: when it was accepted, from which the idle time counts.
+    """
+
+    conversation_id: str
+    cause: DeferralCause
+    occurred_at: UtcDatetime
+    received_at: UtcDatetime
+
+
+class Settled(Record):
+    """How a turn that was deferred closed at last.
+
+    Attributes:
+        turn_id: the turn.
+        turn_offset: where it stands in the log.
+        closing: how it closed.
+    """
+
+    turn_id: UUID
+    turn_offset: int = Field(ge=0)
+    closing: Closing
 
 
 class Outcome(Record):
     """What became of one turn: its memory events and how it closed, as one record.
 
     Attributes:
-        turn_id: the turn.
+        turn_id: the turn; or the curation, the end of a session or the consolidation.
         generation: the generation that decided.
         turn_partition, turn_offset: where the turn stands in the log.
         closing: how it closed.
@@ -155,6 +116,10 @@ class Outcome(Record):
             of the proposals topic, so a worker that takes over reads from here.
         decided_at: when it was decided; the ``recorded_at`` of its memories.
         error: the error's class, for a dead letter.
+        deferral: what a deferred turn waits for; ``None`` for every other one.
+        settled: the deferred turns that this outcome, of the end of their session, closes.
+        extractor, model: who proposed; ``None`` where nobody was asked.
+        usage: what asking cost.
     """
 
     turn_id: UUID
@@ -167,6 +132,11 @@ class Outcome(Record):
     proposals_floor: int = Field(ge=0)
     decided_at: UtcDatetime
     error: str | None = None
+    deferral: Deferral | None = None
+    settled: tuple[Settled, ...] = ()
+    extractor: str | None = None
+    model: str | None = None
+    usage: Usage = Usage()
 
 
 class DeadLetter(Record):

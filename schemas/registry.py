@@ -14,9 +14,11 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from schemas.commands import ConsolidationStart, Curation, SessionEnd
 from schemas.errors import RecordInvalid, UnknownSchema
 from schemas.memory import Record
-from schemas.records import DeadLetter, Outcome, Proposal, Turn
+from schemas.proposals import Proposal
+from schemas.records import DeadLetter, Outcome, Turn
 
 JsonObject = dict[str, Any]
 Upcaster = Callable[[JsonObject], JsonObject]
@@ -40,10 +42,26 @@ class Schema:
     upcasters: Mapping[int, Upcaster]
 
 
+def _as_it_is(payload: JsonObject) -> JsonObject:
+    """Lift a payload to a version that only added fields, each with a default that fits."""
+    return payload
+
+
+def _outcome_2(payload: JsonObject) -> JsonObject:
+    """Lift the confirmations of an outcome: those of version 1 left the expiry as it was."""
+    for event in payload["events"]:
+        if event["event"] == "memory-confirmed":
+            event["version"] = 2
+    return payload
+
+
 SCHEMAS: Final[tuple[Schema, ...]] = (
     Schema(name="turn", version=1, model=Turn, upcasters={}),
-    Schema(name="proposal", version=1, model=Proposal, upcasters={}),
-    Schema(name="outcome", version=1, model=Outcome, upcasters={}),
+    Schema(name="curation", version=1, model=Curation, upcasters={}),
+    Schema(name="session-end", version=1, model=SessionEnd, upcasters={}),
+    Schema(name="consolidation", version=1, model=ConsolidationStart, upcasters={}),
+    Schema(name="proposal", version=2, model=Proposal, upcasters={1: _as_it_is}),
+    Schema(name="outcome", version=2, model=Outcome, upcasters={1: _outcome_2}),
     Schema(name="dead-letter", version=1, model=DeadLetter, upcasters={}),
 )
 

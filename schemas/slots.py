@@ -21,9 +21,21 @@ class Slot(StrEnum):
     OCCUPATION = "occupation"
     DIET = "diet"
     BIRTHDAY = "birthday"
+    LANGUAGE = "language"
+    """The language that the user wants to be answered in."""
     ALLERGY = "allergy"
+    NEED = "need"
+    """What the user's safety or access asks for: a step-free entrance, large print."""
     PREFERENCE = "preference"
     RELATION = "relation"
+    ROUTINE = "routine"
+    POSSESSION = "possession"
+    PROJECT = "project"
+    GOAL = "goal"
+    TASK = "task"
+    """What is being worked on now: it ceases by itself."""
+    DECISION = "decision"
+    """What the user decided, and why: it never ceases by itself."""
     EVENT = "event"
     RULE = "rule"
     NOTE = "note"
@@ -39,6 +51,7 @@ SINGLE_VALUED: Final = frozenset(
         Slot.OCCUPATION,
         Slot.DIET,
         Slot.BIRTHDAY,
+        Slot.LANGUAGE,
     }
 )
 """Slots of which one value is live at a time, for each ``about``."""

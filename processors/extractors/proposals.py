@@ -12,7 +12,7 @@ from processors.extractors.findings import Finding, Mode, negated
 from processors.moments import Moment, Precision
 from schemas.memory import ABOUT_USER, Confidence, Memory, folded
 from schemas.ports import KnownMemory
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import SINGLE_VALUED, Slot
 
 

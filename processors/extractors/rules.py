@@ -19,7 +19,8 @@ from processors.extractors.sentences import Clause, clauses
 from processors.extractors.statements import Statement, Subject
 from processors.moments import Moment, find_moment
 from schemas.ports import Extraction, ExtractionRequest, KnownMemory
-from schemas.records import InvalidItem, Turn
+from schemas.proposals import InvalidItem
+from schemas.records import Turn
 
 NAME: Final = "rules"
 KNOWN_MAX: Final = 8

@@ -7,7 +7,7 @@ from typing import Final
 from schemas.injection import cut_injection
 from schemas.memory import ABOUT_USER, Confidence, MemoryKind
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 
 NAME: Final = "verbatim"

@@ -14,7 +14,8 @@ from schemas.errors import ExtractionFailed
 from schemas.injection import BLOCK_END, BLOCK_START, cut_injection
 from schemas.memory import Memory
 from schemas.ports import Extraction, ExtractionRequest, Extractor, KnownMemory
-from schemas.records import Operation, Origin, Proposal, Turn
+from schemas.proposals import Operation, Proposal
+from schemas.records import Origin, Turn
 from schemas.slots import Slot
 from tests.support.log_writer import memory
 

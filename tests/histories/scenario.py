@@ -22,7 +22,8 @@ from schemas.events import (
     RejectionReason,
 )
 from schemas.memory import Confidence, Embedding, Memory, MemoryKind, Source
-from schemas.records import Action, Closing, DeadLetter, InvalidItem, Operation, Origin
+from schemas.proposals import Action, InvalidItem, Operation
+from schemas.records import Closing, DeadLetter, Origin
 from schemas.slots import Slot
 from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog

@@ -16,17 +16,8 @@ from schemas.keyring import SubjectKeys
 from schemas.log.sealed import LogRecord, SealedRecord, seal_record
 from schemas.memory import Record
 from schemas.partitioning import partition_for
-from schemas.records import (
-    Closing,
-    DeadLetter,
-    InvalidItem,
-    Operation,
-    Origin,
-    Outcome,
-    Proposal,
-    Turn,
-    Usage,
-)
+from schemas.proposals import InvalidItem, Operation, Proposal, Usage
+from schemas.records import Closing, DeadLetter, Origin, Outcome, Turn
 from schemas.registry import schema_of
 from schemas.topics import DEAD_LETTERS, TURNS, memories_topic, proposals_topic
 from schemas.tree import SeedSet, address_for

@@ -13,15 +13,8 @@ from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.events import MemoryConfirmed
 from schemas.memory import ABOUT_USER, Confidence, MemoryKind, statement_key
 from schemas.ports import StoredMemory
-from schemas.records import (
-    Action,
-    InvalidItem,
-    Operation,
-    Origin,
-    Outcome,
-    Proposal,
-    Turn,
-)
+from schemas.proposals import Action, InvalidItem, Operation, Proposal
+from schemas.records import Origin, Outcome, Turn
 from schemas.slots import Slot
 
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from schemas.memory import Confidence, MemoryKind
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 
 Step = Callable[[ExtractionRequest], Awaitable[None]]

@@ -17,7 +17,7 @@ from typing import Final
 
 from schemas.memory import ABOUT_USER, Confidence, MemoryKind
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.support.journal import Control, read_control
 

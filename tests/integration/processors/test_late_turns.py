@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from schemas.events import MemoryConfirmed
 from schemas.memory import ABOUT_USER, Confidence, MemoryKind
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.conftest import TestStores
 from tests.support.one_process import OneProcess, opened_pipeline

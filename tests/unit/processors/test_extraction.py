@@ -13,7 +13,8 @@ from processors.storable import OPERATIONS_BYTES_MAX, OPERATIONS_MAX
 from schemas.errors import ExtractionFailed, ExtractionRejected
 from schemas.injection import BLOCK_END, BLOCK_START
 from schemas.ports import Extraction, ExtractionRequest
-from schemas.records import InvalidItem, Operation, Proposal, Turn
+from schemas.proposals import InvalidItem, Operation, Proposal
+from schemas.records import Turn
 from schemas.registry import decode, encode
 from tests.support.extractors import NotingExtractor, Step, episode
 from tests.support.log_writer import memory

@@ -11,7 +11,7 @@ from processors.own_words import own_words
 from schemas.events import RejectionReason
 from schemas.injection import BLOCK_END, BLOCK_START
 from schemas.memory import MemoryKind
-from schemas.records import Action, Operation
+from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.support.deciding import operation, turn
 

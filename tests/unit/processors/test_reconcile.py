@@ -22,7 +22,8 @@ from schemas.events import (
     RejectionReason,
 )
 from schemas.memory import Memory, MemoryKind, Source
-from schemas.records import Action, Closing, InvalidItem
+from schemas.proposals import Action, InvalidItem
+from schemas.records import Closing
 from schemas.slots import Slot
 from tests.support.deciding import GENERATION, NOW, Subject, day, operation, proposal, turn
 

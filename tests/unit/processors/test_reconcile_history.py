@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.memory import ABOUT_USER
-from schemas.records import Action
+from schemas.proposals import Action
 from schemas.slots import Slot
 from tests.support.deciding import Subject, day, operation, proposal, turn
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 from processors.extractors.rules import RulesExtractor
 from schemas.memory import ABOUT_USER, Confidence, Memory, MemoryKind, Source
 from schemas.ports import Extraction, ExtractionRequest, KnownMemory
-from schemas.records import Operation
+from schemas.proposals import Operation
 from schemas.slots import Slot
 from tests.support.deciding import FIRST_DAY, NOW, day, turn
 

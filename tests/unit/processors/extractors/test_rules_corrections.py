@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.records import Action
+from schemas.proposals import Action
 from schemas.slots import Slot
 from tests.unit.processors.extractors.reading import extract, knows, read
 

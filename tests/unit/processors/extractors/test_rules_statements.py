@@ -8,7 +8,7 @@ import pytest
 
 from processors.gate import Said, refusals
 from schemas.memory import Confidence, MemoryKind
-from schemas.records import Action
+from schemas.proposals import Action
 from tests.support.deciding import turn
 from tests.unit.processors.extractors.reading import extract, read
 

@@ -1,0 +1,76 @@
+"""Turns that wait: for the end of their session, or for their tenant's budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from schemas.records import Deferral
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingTurn:
+    """A turn whose outcome deferred it and that nothing has settled yet.
+
+    Attributes:
+        turn_id: the turn.
+        turn_offset: where it stands in the log.
+        deferral: what it waits for.
+    """
+
+    turn_id: UUID
+    turn_offset: int
+    deferral: Deferral
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingConversation:
+    """A conversation with turns that wait.
+
+    Attributes:
+        subject: whose conversation it is.
+        conversation_id: its name.
+        last_turn_id: the waiting turn that stands last in the log.
+        last_received_at: when that one was accepted.
+        turns: how many wait.
+        over_budget: whether one of them waits for the budget.
+        ends: how many ends of this very session settled nothing, since a budget was exhausted.
+    """
+
+    subject: UUID
+    conversation_id: str
+    last_turn_id: UUID
+    last_received_at: datetime
+    turns: int
+    over_budget: bool
+    ends: int
+
+
+class WaitingTurns(Protocol):
+    """What the workers ask of the projection about turns that wait.
+
+    Every method raises :class:`~schemas.errors.ReadModelUnavailable` where it cannot be reached.
+    """
+
+    async def of_conversation(
+        self, *, subject: UUID, conversation_id: str, below: int
+    ) -> tuple[WaitingTurn, ...]:
+        """Return the turns of a conversation that wait, by offset.
+
+        Args:
+            subject: whose conversation it is.
+            conversation_id: its name.
+            below: only turns below this offset of the turns topic.
+        """
+        ...
+
+    async def quiet_since(
+        self, *, partition: int, moment: datetime, limit: int
+    ) -> tuple[WaitingConversation, ...]:
+        """Return conversations of a partition whose last waiting turn was accepted before a moment.
+
+        The longest quiet come first, ``limit`` of them at most.
+        """
+        ...
