@@ -63,15 +63,17 @@ def flag_decision_id(flag: UUID) -> UUID:
     return _derived(b"flag-decision", flag.bytes)
 
 
-def session_end_id(subject: UUID, last_deferred: UUID, attempt: int) -> UUID:
-    """Return the id of the end of a session.
+def session_end_id(subject: UUID, first: UUID, last: UUID, attempt: int) -> UUID:
+    """Return the id of the end of a session that code found to be over.
 
     Args:
         subject: whose session it is.
-        last_deferred: the last turn of it that waits: a turn that comes later begins anew.
-        attempt: 0, or counts the ends that settled nothing, since a budget was exhausted.
+        first: the first turn of it that waits.
+        last: the last one: a turn that comes later makes it another end.
+        attempt: tells ends of the same turns apart: one that settled nothing, since a budget was
+            exhausted, is followed by another.
     """
-    return _derived(b"session-end", subject.bytes, last_deferred.bytes, b"%d" % attempt)
+    return _derived(b"session-end", subject.bytes, first.bytes, last.bytes, b"%d" % attempt)
 
 
 def consolidation_id(subject: UUID, last_recorded: UUID) -> UUID:

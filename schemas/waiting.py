@@ -32,20 +32,18 @@ class WaitingConversation:
     Attributes:
         subject: whose conversation it is.
         conversation_id: its name.
-        last_turn_id: the waiting turn that stands last in the log.
+        first_turn_id: the waiting turn that stands first in the log.
+        last_turn_id: the one that stands last.
         last_received_at: when that one was accepted.
         turns: how many wait.
-        over_budget: whether one of them waits for the budget.
-        ends: how many ends of this very session settled nothing, since a budget was exhausted.
     """
 
     subject: UUID
     conversation_id: str
+    first_turn_id: UUID
     last_turn_id: UUID
     last_received_at: datetime
     turns: int
-    over_budget: bool
-    ends: int
 
 
 class WaitingTurns(Protocol):
@@ -55,14 +53,15 @@ class WaitingTurns(Protocol):
     """
 
     async def of_conversation(
-        self, *, subject: UUID, conversation_id: str, below: int
+        self, *, subject: UUID, conversation_id: str, below: int, limit: int
     ) -> tuple[WaitingTurn, ...]:
-        """Return the turns of a conversation that wait, by offset.
+        """Return the turns of a conversation that wait, by offset, the first ``limit`` of them.
 
         Args:
             subject: whose conversation it is.
             conversation_id: its name.
             below: only turns below this offset of the turns topic.
+            limit: how many at most.
         """
         ...
 
