@@ -22,12 +22,15 @@ The hierarchy::
     │   └── NotCaughtUp           the awaited position was not projected before the deadline
     ├── ExtractionFailed          the extractor gave no usable answer
     │   └── ExtractionRejected    ... and asking again would not help
+    ├── ExtractorUnavailable      the extractor cannot be asked: no turn is at fault
     └── EmbeddingFailed           the embedder gave no usable vectors
         ├── EmbedderMismatch      the read model was built with another model or dimension
         └── EmbedderUnavailable   the embedder cannot be asked: no text is at fault
 """
 
 from __future__ import annotations
+
+from schemas.proposals import Usage
 
 
 class MemledgerError(Exception):
@@ -122,11 +125,41 @@ class NotCaughtUp(ReadModelUnavailable):
 
 
 class ExtractionFailed(MemledgerError):
-    """The extractor gave no usable answer; it may be asked again."""
+    """The extractor gave no usable answer; it may be asked again.
+
+    Attributes:
+        usage: what asking cost all the same.
+        stop_reasons: why the model stopped, call by call, in the provider's words.
+    """
+
+    def __init__(
+        self, message: str, *, usage: Usage | None = None, stop_reasons: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.usage = Usage() if usage is None else usage
+        self.stop_reasons = stop_reasons
 
 
 class ExtractionRejected(ExtractionFailed):
     """The extractor gave no usable answer, and asking again would not help."""
+
+
+class ExtractorUnavailable(MemledgerError):
+    """The extractor cannot be asked: its provider is away, overloaded, or refuses whatever we send.
+
+    No turn is at fault, so each waits and none is given up.
+
+    Attributes:
+        retry_after_s: how long to leave it alone, in seconds, where that is known.
+        usage: what asking cost all the same.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, usage: Usage | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        self.usage = Usage() if usage is None else usage
 
 
 class EmbeddingFailed(MemledgerError):

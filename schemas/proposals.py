@@ -94,6 +94,16 @@ class Usage(Record):
     cache_read_tokens: int = Field(default=0, ge=0)
     cache_write_tokens: int = Field(default=0, ge=0)
 
+    def __add__(self, other: Usage) -> Usage:
+        """Return what both cost together."""
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+        )
+
 
 class Proposal(Record):
     """All that the model proposed for one record. The append of the lowest offset is final.
