@@ -13,8 +13,9 @@ from schemas.log.sealed import SealedRecord
 from schemas.records import Origin
 
 if TYPE_CHECKING:
-    # That module needs the ports below.
-    from producers.append import AppendResult, TurnIdentity
+    # Those modules need the ports below.
+    from producers.append import TurnIdentity
+    from producers.subject_records import AppendResult
 
 
 class SubjectDirectory(Protocol):
@@ -29,6 +30,15 @@ class SubjectDirectory(Protocol):
 
         Raises:
             UnknownTenant: no such tenant.
+            KeyringUnavailable: it cannot be reached.
+        """
+        ...
+
+    async def keys(self, subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+        """Return each subject's keys, or the record of their destruction, under a lease.
+
+        Raises:
+            KeyMissing: a subject has neither keys nor a record of their destruction.
             KeyringUnavailable: it cannot be reached.
         """
         ...

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
-from producers.append import Appended, AppendResult, Refused
 from producers.metrics import count_refused, refusals_counted
 from producers.ports import Appender
 from producers.steps import Steps
+from producers.subject_records import Appended, AppendResult, Refused
 from producers.turns_body import read_items
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.clock import utc_now

@@ -17,7 +17,8 @@ from deploy.bench.figures import Figure, at_least, rounded
 from deploy.bench.options import BenchSize
 from deploy.bench.stores import throwaway_broker, throwaway_home, throwaway_postgres
 from deploy.embedded.postgres_databases import KEYRING_DATABASE
-from producers.append import Refused, TurnAppender
+from producers.append import TurnAppender
+from producers.subject_records import Refused
 from producers.turns_input import TURNS_MAX, TurnInput, clean_turn
 from schemas.errors import MemledgerError
 from schemas.keyring import Keyring

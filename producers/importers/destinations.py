@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 from uuid import UUID
 
-from producers.append import Appended, TurnIdentity
+from producers.append import TurnIdentity
 from producers.ports import Appender, KnownTurns, SubjectDirectory
+from producers.subject_records import Appended
 from producers.turns_input import TurnInput
 from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id as derived_turn_id

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from producers.append import Appended, AppendResult, Refused, TurnAppender
+from producers.append import TurnAppender
+from producers.subject_records import Appended, AppendResult, Refused
 from producers.turns_input import TEXT_CHARACTERS_MAX, TurnInput
 from schemas.errors import LogUnavailable
 from schemas.keyring import Erased, Keyring, SubjectKeys
@@ -41,6 +42,9 @@ class ErasingKeyring:
         self, tenant: str, user_ids: Collection[str], *, create: bool
     ) -> dict[str, SubjectKeys]:
         return await self._keyring.subjects_for(tenant, user_ids, create=create)
+
+    async def keys(self, subjects: Collection[UUID]) -> dict[UUID, SubjectKeys | Erased]:
+        return await self._keyring.keys(subjects)
 
     async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
         if self.destroyed is None:

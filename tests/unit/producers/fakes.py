@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from producers.append import Appended, AppendResult, Refused, TurnIdentity
+from producers.append import TurnIdentity
+from producers.subject_records import Appended, AppendResult, Refused
 from producers.turns_input import TurnInput
 from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id
@@ -33,8 +34,15 @@ class InMemoryKeyring:
     async def subjects_for(
         self, tenant: str, user_ids: Collection[str], *, create: bool
     ) -> dict[str, SubjectKeys]:
-        assert create
-        return {user: self.keys_of(tenant, user) for user in user_ids}
+        return {
+            user: self.keys_of(tenant, user)
+            for user in user_ids
+            if create or (tenant, user) in self.living
+        }
+
+    async def keys(self, subjects: Collection[UUID]) -> dict[UUID, SubjectKeys | Erased]:
+        cached = {keys.subject: keys for keys in self.living.values()}
+        return {subject: cached.get(subject) or _erased(subject) for subject in subjects}
 
     async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
         self.before_erasure_query()
@@ -46,7 +54,7 @@ class InMemoryKeyring:
         for user, keys in list(self.living.items()):
             if keys.subject in self.erased and keys.subject in subjects:
                 del self.living[user]
-                found[keys.subject] = Erased(subject=keys.subject, seq=1, destroyed_at=NOW)
+                found[keys.subject] = _erased(keys.subject)
         return found
 
     def keys_of(self, tenant: str, user: str) -> SubjectKeys:
@@ -98,6 +106,10 @@ class InMemoryLog:
             for read in map(_as_read, self.records)
             if read.header().subject == keys.subject
         ]
+
+
+def _erased(subject: UUID) -> Erased:
+    return Erased(subject=subject, seq=1, destroyed_at=NOW)
 
 
 def _as_read(placed: tuple[int, int, SealedRecord]) -> LogRecord:

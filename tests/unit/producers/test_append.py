@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
-from producers.append import ROUNDS_MAX, Appended, AppendResult, Refused, TurnAppender
+from producers.append import TurnAppender
+from producers.subject_records import ROUNDS_MAX, Appended, AppendResult, Refused
 from producers.turns_input import TURNS_MAX, TurnInput
 from schemas.errors import InputTooLarge, InvalidInput, KeyringUnavailable, LogBusy, LogUnavailable
 from schemas.keyring import SubjectKeys
@@ -215,7 +216,7 @@ def test_what_was_forgotten_cannot_come_back_under_its_id() -> None:
 
     again, other = bench.append(turn(turn_id="t"), turn(turn_id="t2"))
 
-    assert "turn_id: names a turn that was forgotten" in str(error_of(again))
+    assert "turn_id: names what was forgotten" in str(error_of(again))
     assert isinstance(other, Appended)
 
 

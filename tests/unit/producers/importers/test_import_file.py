@@ -353,6 +353,9 @@ class LookingKeyring:
         living = self._keyring.living
         return {user: living[tenant, user] for user in user_ids if (tenant, user) in living}
 
+    async def keys(self, subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+        raise AssertionError(subjects)
+
     async def erased_among(self, subjects: Collection[UUID]) -> set[UUID]:
         raise AssertionError(subjects)
 
