@@ -9,6 +9,8 @@ The hierarchy::
     ├── ConfigurationError        the process cannot start as configured
     │   └── MigrationError        a database's schema is not the one this version was made for
     ├── UnknownTenant             no such tenant
+    ├── UnknownFlag               the tenant has no such flag
+    ├── FlagDecided               the flag was decided already, and in another way
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
     ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
     ├── KeyMissing                a key is not there and no destruction of it is recorded: an alarm
@@ -75,6 +77,14 @@ class MigrationError(ConfigurationError):
 
 class UnknownTenant(MemledgerError):
     """No tenant of that name exists."""
+
+
+class UnknownFlag(MemledgerError):
+    """No user of the tenant has such a flag."""
+
+
+class FlagDecided(MemledgerError):
+    """The flag was decided already, and in another way: the first decision counts."""
 
 
 class InvalidApiKey(MemledgerError):

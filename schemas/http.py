@@ -24,6 +24,7 @@ from starlette.responses import Response
 from schemas.errors import (
     EmbedderMismatch,
     EmbeddingFailed,
+    FlagDecided,
     GatewayBusy,
     InputTooLarge,
     InvalidApiKey,
@@ -36,6 +37,7 @@ from schemas.errors import (
     NotCaughtUp,
     ReadModelUnavailable,
     SubjectErased,
+    UnknownFlag,
     UnknownTenant,
 )
 from schemas.json_text import shown_name
@@ -80,6 +82,10 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         status=HTTPStatus.UNAUTHORIZED, title="The API key is missing, malformed or not valid"
     ),
     UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
+    UnknownFlag: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such flag"),
+    FlagDecided: ProblemKind(
+        status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
+    ),
     SubjectErased: ProblemKind(status=HTTPStatus.GONE, title="The user was erased"),
     LogBusy: ProblemKind(
         status=HTTPStatus.TOO_MANY_REQUESTS,
@@ -90,15 +96,15 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
         status=HTTPStatus.SERVICE_UNAVAILABLE,
         title="The log does not answer",
         retry_after_s=5,
-        detail="the log did not acknowledge in time, so the turn may stand or not: send it again "
-        "under its turn_id",
+        detail="the log did not acknowledge in time, so what was sent may stand or not: send it "
+        "again, a turn under its turn_id, a fact under its id",
     ),
     KeyringUnavailable: ProblemKind(
         status=HTTPStatus.SERVICE_UNAVAILABLE,
         title="The keyring does not answer",
         retry_after_s=5,
         detail="the keyring cannot be asked, and nothing was taken for erased: send the request "
-        "again, turns under their turn_id",
+        "again, turns under their turn_id, facts under their id",
     ),
     ReadModelUnavailable: ProblemKind(
         status=HTTPStatus.SERVICE_UNAVAILABLE,

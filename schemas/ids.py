@@ -36,6 +36,20 @@ def turn_id(id_secret: bytes, client_turn_id: str | None) -> UUID:
     return UUID(bytes=digest[:16])
 
 
+def system_fact_id(id_secret: bytes, system: str, client_id: str | None) -> UUID:
+    """Return the id of a fact of one of the operator's systems.
+
+    Args:
+        id_secret: the subject's 32-byte secret.
+        system: the system; each names its facts for itself.
+        client_id: the system's own id of the fact; ``None`` makes every append a new fact.
+    """
+    if client_id is None:
+        return uuid4()
+    message = b"".join(_framed(b"system-fact", system.encode(), client_id.encode()))
+    return UUID(bytes=hmac.digest(id_secret, message, hashlib.sha256)[:16])
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def proposal_id(generation: str, turn: UUID) -> UUID:
     """Return the id of the proposal that a generation makes for a turn."""
@@ -106,6 +120,10 @@ def record_id_of_key(key: bytes | None) -> UUID | None:
 
 
 def _derived(*parts: bytes) -> UUID:
-    # Each part is preceded by its length, so that no two different sequences hash the same bytes.
-    framed = b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
+    framed = b"".join(_framed(*parts))
     return UUID(bytes=hashlib.blake2s(framed, digest_size=16, person=b"ml-id").digest())
+
+
+def _framed(*parts: bytes) -> list[bytes]:
+    # Each part is preceded by its length, so that no two different sequences hash the same bytes.
+    return [piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)]
