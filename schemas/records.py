@@ -15,6 +15,9 @@ from schemas.proposals import Usage
 Stage = Literal["open", "decode", "extract", "reconcile", "project"]
 """What was being done with a record that became a dead letter."""
 
+Closes = Literal["turn", "curation", "session-end", "consolidation"]
+"""What an outcome closes: the schema of that record of the turns topic."""
+
 
 class Origin(StrEnum):
     """Through which door a turn came in."""
@@ -120,6 +123,7 @@ class Outcome(Record):
         settled: the deferred turns that this outcome, of the end of their session, closes.
         extractor, model: who proposed; ``None`` where nobody was asked.
         usage: what asking cost.
+        closes: what sort of record it closes: what was spent is told by turn.
     """
 
     turn_id: UUID
@@ -137,6 +141,7 @@ class Outcome(Record):
     extractor: str | None = None
     model: str | None = None
     usage: Usage = Usage()
+    closes: Closes = "turn"
 
 
 class DeadLetter(Record):

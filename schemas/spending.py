@@ -19,7 +19,8 @@ class Spend:
         extractor: the extractor's name.
         model: the model's name.
         closings: how many turns, sessions and consolidations it was asked for.
-        turns: how many turns that stands for: a session stands for all that waited for it.
+        turns: how many turns that stands for: the end of a session for all that it settled, a turn
+            that was deferred for none, and neither does a consolidation.
         usage: what it cost, in all.
     """
 
