@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 from processors import metrics
 from processors.storable import storable
-from schemas.errors import ExtractionFailed, ExtractionRejected
+from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.injection import cut_injection
 from schemas.memory import Memory
-from schemas.ports import Extraction, ExtractionRequest, Extractor, KnownMemory
-from schemas.proposals import Proposal
+from schemas.ports import (
+    Extraction,
+    ExtractionRequest,
+    Extractor,
+    KnownMemory,
+    SessionExtractor,
+    SessionRequest,
+)
+from schemas.proposals import InvalidItem, Proposal, Usage
 from schemas.records import Turn
 
 _BACKOFF_FIRST_S: Final = 0.5
@@ -85,41 +95,79 @@ class Proposer:
         Raises:
             ExtractionFailed: no usable answer after the allowed number of attempts.
         """
-        request = ExtractionRequest(
-            turn=without_injection(turn),
-            known=tuple(
-                KnownMemory(reference=f"m{number}", memory=memory)
-                for number, memory in enumerate(known, start=1)
-            ),
-        )
+        request = ExtractionRequest(turn=without_injection(turn), known=_named(known))
+        extraction = await self._answer(lambda: self._extractor.extract(request), allowed)
+        return self._proposal(turn.turn_id, extraction)
+
+    async def propose_for_session(
+        self,
+        record_id: UUID,
+        turns: Sequence[Turn],
+        known: Sequence[Memory],
+        *,
+        allowed: Callable[[], None],
+    ) -> Proposal:
+        """Return the proposal for a chat session that is over.
+
+        An extractor that does not read sessions is asked turn by turn.
+
+        Args:
+            record_id: the id of the record that ends it.
+            turns: its turns as they were accepted, in the order in which they were said.
+            known: the user's nearest live memories.
+            allowed: called right before each call of the extractor; raises to prevent it.
+
+        Raises:
+            ExtractionFailed: no usable answer after the allowed number of attempts.
+        """
+        bare, named = tuple(map(without_injection, turns)), _named(known)
+        extractor = self._extractor
+        if isinstance(extractor, SessionExtractor):
+            session = SessionRequest(turns=bare, known=named)
+            extraction = await self._answer(lambda: extractor.extract_session(session), allowed)
+            return self._proposal(record_id, extraction)
+        answers = []
+        for turn in bare:
+            request = ExtractionRequest(turn=turn, known=named)
+            answer = await self._answer(partial(extractor.extract, request), allowed)
+            answers.append(_of_turn(turn, answer))
+        return self._proposal(record_id, storable(_together(answers)))
+
+    async def _answer(
+        self, ask: Callable[[], Awaitable[Extraction]], allowed: Callable[[], None]
+    ) -> Extraction:
+        """Return a usable answer, asked for as often as is allowed."""
         backoff_s = _BACKOFF_FIRST_S
+        spent = Usage()
         for attempt in range(1, self._attempts_max + 1):
             try:
-                extraction = await self._call(request, allowed)
-            except ExtractionRejected:
-                raise
-            except ExtractionFailed:
-                if attempt == self._attempts_max:
+                extraction = await self._call(ask, allowed)
+            except ExtractionFailed as error:
+                spent += error.usage
+                if attempt == self._attempts_max or isinstance(error, ExtractionRejected):
+                    error.usage = spent
                     raise
                 await asyncio.sleep(backoff_s)
                 backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
             else:
-                return self._proposal(turn, extraction)
+                return replace(extraction, usage=spent + extraction.usage)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    async def _call(self, request: ExtractionRequest, allowed: Callable[[], None]) -> Extraction:
+    async def _call(
+        self, ask: Callable[[], Awaitable[Extraction]], allowed: Callable[[], None]
+    ) -> Extraction:
         async with self._slots:
             allowed()
             metrics.IN_FLIGHT.inc()
             started = time.monotonic()
             result = "failed"
             try:
-                extraction = storable(await self._answer_in_time(request))
+                extraction = storable(await self._answer_in_time(ask))
                 result = "answered"
             except ExtractionTimedOut:
                 result = "timed_out"
                 raise
-            except ExtractionFailed:
+            except (ExtractionFailed, ExtractorUnavailable):
                 raise
             except Exception as error:
                 # An extractor of one's own may fail in any way.
@@ -131,13 +179,13 @@ class Proposer:
         metrics.INVALID_ITEMS.inc(len(extraction.invalid))
         return extraction
 
-    async def _answer_in_time(self, request: ExtractionRequest) -> Extraction:
+    async def _answer_in_time(self, ask: Callable[[], Awaitable[Extraction]]) -> Extraction:
         """Return what the extractor answers before its deadline.
 
         It runs in a task of its own, so that a cancellation that it raises itself is told from one
         of this lane, and one that it swallows does not outlast the deadline.
         """
-        task = asyncio.create_task(self._extract(request))
+        task = asyncio.create_task(self._extract(ask))
         task.add_done_callback(_look_at)
         try:
             await asyncio.wait({task}, timeout=self._timeout_s)
@@ -151,18 +199,18 @@ class Proposer:
         finally:
             task.cancel()
 
-    async def _extract(self, request: ExtractionRequest) -> Extraction:
+    async def _extract(self, ask: Callable[[], Awaitable[Extraction]]) -> Extraction:
         try:
-            return await self._extractor.extract(request)
+            return await ask()
         except (Exception, asyncio.CancelledError):
             raise
         except BaseException as error:
             # SystemExit and its like would end the whole worker, and the next one likewise.
             raise ExtractorCrashed(self._extractor.name, error) from error
 
-    def _proposal(self, turn: Turn, extraction: Extraction) -> Proposal:
+    def _proposal(self, record_id: UUID, extraction: Extraction) -> Proposal:
         return Proposal(
-            turn_id=turn.turn_id,
+            turn_id=record_id,
             generation=self._generation,
             extractor=self._extractor.name,
             model=self._extractor.model,
@@ -170,8 +218,46 @@ class Proposer:
             operations=extraction.operations,
             invalid=extraction.invalid,
             usage=extraction.usage,
+            stop_reasons=extraction.stop_reasons,
+            skipped=extraction.skipped,
             proposed_at=self._clock(),
         )
+
+
+def _named(known: Sequence[Memory]) -> tuple[KnownMemory, ...]:
+    """Return memories under the short names by which an answer may refer to them."""
+    return tuple(
+        KnownMemory(reference=f"m{number}", memory=memory)
+        for number, memory in enumerate(known, start=1)
+    )
+
+
+def _of_turn(turn: Turn, extraction: Extraction) -> Extraction:
+    """Return an answer whose operations say of which turn of a session they are."""
+    operations = tuple(
+        operation.model_copy(update={"turn_id": turn.turn_id})
+        for operation in extraction.operations
+    )
+    return replace(extraction, operations=operations)
+
+
+def _together(answers: Sequence[Extraction]) -> Extraction:
+    """Return the answers for the turns of a session as one."""
+    invalid: list[InvalidItem] = []
+    place = 0
+    for answer in answers:
+        invalid += (
+            item.model_copy(update={"position": place + item.position}) for item in answer.invalid
+        )
+        place += len(answer.operations) + len(answer.invalid)
+    skipped = {answer.skipped for answer in answers}
+    return Extraction(
+        operations=tuple(operation for answer in answers for operation in answer.operations),
+        invalid=tuple(invalid),
+        usage=sum((answer.usage for answer in answers), Usage()),
+        stop_reasons=tuple(reason for answer in answers for reason in answer.stop_reasons),
+        skipped=skipped.pop() if len(skipped) == 1 else None,
+    )
 
 
 def _look_at(task: asyncio.Task[Extraction]) -> None:
