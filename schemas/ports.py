@@ -230,16 +230,18 @@ class StoredMemory:
         confirmed_at: the times of its ``MemoryConfirmed`` events, in any order; the latest alone
             will do, and then what a late turn says of the time between two confirmations is taken
             to hold until the latest. Never the time of recording.
+        merged_into: the version that stands for this one since a consolidation, or ``None``.
     """
 
     memory: Memory
     retracted: bool
     confirmed_at: tuple[datetime, ...] = ()
+    merged_into: UUID | None = None
 
     @property
     def live(self) -> bool:
-        """Whether it is held to be true now."""
-        return not self.retracted and self.memory.valid_to is None
+        """Whether it is held to be true now, and no other version stands for it."""
+        return not self.retracted and self.memory.valid_to is None and self.merged_into is None
 
 
 class Ledger(Protocol):
