@@ -119,6 +119,27 @@ class MemoryRetracted(Record):
     retracted_at: UtcDatetime
 
 
+class MemoryEnded(Record):
+    """What was true ceased, and nothing of its own lineage follows it.
+
+    It was true until then: unlike a retracted statement, and unlike a superseded one it has no
+    successor, since what speaks against it is of another attribute.
+
+    Attributes:
+        memory_id: the version that ceased.
+        valid_to: when it ceased.
+        because_of: the version that it could not hold beside.
+        ended_at: when the ledger learnt it.
+    """
+
+    event: Literal["memory-ended"] = "memory-ended"
+    version: Literal[1] = 1
+    memory_id: UUID
+    valid_to: UtcDatetime
+    because_of: UUID
+    ended_at: UtcDatetime
+
+
 class RejectionReason(StrEnum):
     """Why code refused what the model proposed, or left it to a person."""
 
@@ -144,6 +165,8 @@ class RejectionReason(StrEnum):
     UNKNOWN_REFERENCE = "unknown_reference"
     INVALID_ITEM = "invalid_item"
     NOTHING_TO_RETRACT = "nothing_to_retract"
+    ALREADY_PAST = "already_past"
+    """It had ceased before it was said, so it would never be served."""
 
 
 LEFT_TO_A_PERSON: Final = frozenset(
@@ -234,6 +257,7 @@ MemoryEvent = Annotated[
     | MemoryConfirmed
     | MemoriesMerged
     | MemoryRetracted
+    | MemoryEnded
     | ProposalRejected
     | ProposalFlagged
     | FlagApproved
