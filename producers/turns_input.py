@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from producers.bodies import MOMENT, Body, read_body
 from schemas import text
 from schemas.errors import InputTooLarge, InvalidInput
-from schemas.json_text import require_names_once, shown_name
 
 TEXT_CHARACTERS_MAX: Final = 400_000
 """The most characters of a turn: the user's and the assistant's text together."""
@@ -22,13 +22,9 @@ TEXT_BYTES_MAX: Final = 1024 * 1024
 TURNS_MAX: Final = 500
 """The most turns of one request or batch."""
 
-_NAMES_SHOWN_MAX: Final = 40
 
-
-class TurnBody(BaseModel):
+class TurnBody(Body):
     """One turn as JSON."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
     user_id: Annotated[
         str, Field(description="Whose turn it is: any text of 1 to 512 characters, opaque.")
@@ -53,7 +49,10 @@ class TurnBody(BaseModel):
     ] = None
     occurred_at: Annotated[
         str | None,
-        Field(description="When it was said, ISO 8601 with a zone; without it, now."),
+        Field(
+            description="When it was said, ISO 8601 with a zone; without it, now.",
+            json_schema_extra=MOMENT,
+        ),
     ] = None
     recall_id: Annotated[
         str | None, Field(description="The recall that was served for this turn.")
@@ -98,11 +97,7 @@ def read_turn(body: object, *, now: datetime) -> TurnInput:
             policy.
         InputTooLarge: a field, or the texts together, are above their limit.
     """
-    require_names_once(body)
-    try:
-        fields = TurnBody.model_validate(body)
-    except ValidationError as error:
-        raise explain(error, body, TurnBody) from None
+    fields = read_body(body, TurnBody, whole="turn")
     occurred_at, offset = (
         (None, 0)
         if fields.occurred_at is None
@@ -186,59 +181,3 @@ def _recall_id(value: str) -> UUID:
             problem="is not the id of a recall",
             remedy="send the recall_id that POST /v1/recall returned, or leave it out",
         ) from None
-
-
-def explain(error: ValidationError, body: object, model: type[BaseModel]) -> InvalidInput:
-    """Return the first thing that is wrong with ``body``, in the words of the policy.
-
-    Args:
-        error: what validating it against ``model`` raised.
-        body: any JSON value.
-        model: a model of nothing but texts and numbers.
-    """
-    if isinstance(body, dict):
-        unknown = [str(name) for name in body if name not in model.model_fields]
-        if unknown:
-            missing = [
-                name
-                for name, field in model.model_fields.items()
-                if field.is_required() and name not in body
-            ]
-            return _unknown_fields(unknown, missing, model)
-    detail = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if not detail["loc"]:
-        return InvalidInput(
-            field="turn", problem="is not a JSON object", remedy="send an object for each turn"
-        )
-    field = str(detail["loc"][0])
-    if detail["type"] == "missing":
-        return InvalidInput(field=field, problem="is missing", remedy="send it")
-    if detail["type"] == "string_unicode" and isinstance(body, dict):
-        # Pydantic does not tell where; the policy for text does.
-        try:
-            text.clean_text(field, body[field], max_characters=TEXT_CHARACTERS_MAX, blank=True)
-        except InvalidInput as explained:
-            return explained
-    return InvalidInput(
-        field=field, problem="is not of the type it should be", remedy=_wanted(field, model)
-    )
-
-
-def _unknown_fields(names: list[str], missing: list[str], model: type[BaseModel]) -> InvalidInput:
-    shown = [f"'{shown_name(name)}'" for name in names[:_NAMES_SHOWN_MAX]]
-    lacking = f", and {' and '.join(missing)} missing" if missing else ""
-    return InvalidInput(
-        field=shown_name(names[0]),
-        problem=f"unknown field{'s' if len(names) > 1 else ''} {', '.join(shown)}{lacking}",
-        remedy=f"{'rename it or ' if missing else ''}leave it out; "
-        f"known are {', '.join(model.model_fields)}",
-    )
-
-
-def _wanted(field: str, model: type[BaseModel]) -> str:
-    described = model.model_fields[field].annotation
-    if field == "occurred_at" and described == str | None:
-        return 'send a time in quotes, such as "2026-03-01T09:30:00+01:00"'
-    if described is str or described == str | None:
-        return "send a JSON string, in quotes"
-    return "send a JSON string or a number"

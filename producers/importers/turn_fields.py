@@ -13,20 +13,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from producers.bodies import Body, read_body
 from producers.importers.left_out import Note
 from producers.importers.records import Conversation, ImportedTurn
 from producers.importers.stable_ids import StableIds
-from producers.turns_input import explain
 from schemas import text
-from schemas.json_text import require_names_once
 
 
-class TurnFields(BaseModel):
+class TurnFields(Body):
     """A turn as it is written down."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
     conversation_id: str
     user_text: str
@@ -49,11 +44,7 @@ def conversation_of(body: object, place: str, ids: StableIds, *, now: datetime) 
         InvalidInput: a field is missing, unknown, there twice or of the wrong type, or the time
             cannot be used.
     """
-    require_names_once(body)
-    try:
-        fields = TurnFields.model_validate(body)
-    except ValidationError as error:
-        raise explain(error, body, TurnFields) from None
+    fields = read_body(body, TurnFields, whole="turn")
     occurred_at, offset = _moment(fields.occurred_at, now=now)
     turn = ImportedTurn(
         client_turn_id=fields.turn_id
