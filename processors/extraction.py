@@ -30,6 +30,10 @@ from schemas.records import Turn
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 10.0
 
+_SPENT_RECORDS_MAX: Final = 10_000
+_STOP_REASONS_MAX: Final = 100
+"""An outage may go on for as long as it likes: of a record only the latest reasons are kept."""
+
 
 class ExtractorCrashed(ExtractionFailed):
     """The extractor raised what nobody foresaw.
@@ -45,6 +49,30 @@ class ExtractorCrashed(ExtractionFailed):
 
 class ExtractionTimedOut(ExtractionFailed):
     """The extractor gave no answer before its deadline."""
+
+
+class Spent:
+    """What was spent on records that have no proposal yet, by their ids.
+
+    A record that is given up on the way, such as one whose partition went to another worker, is
+    forgotten once ``_SPENT_RECORDS_MAX`` younger ones are kept.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[UUID, tuple[Usage, tuple[str, ...]]] = {}
+
+    def add(self, record_id: UUID, usage: Usage, stop_reasons: tuple[str, ...] = ()) -> None:
+        """Keep what an attempt cost."""
+        if usage == Usage() and not stop_reasons:
+            return
+        before, reasons = self.take(record_id)
+        self._kept[record_id] = (before + usage, (*reasons, *stop_reasons)[-_STOP_REASONS_MAX:])
+        if len(self._kept) > _SPENT_RECORDS_MAX:
+            del self._kept[next(iter(self._kept))]
+
+    def take(self, record_id: UUID) -> tuple[Usage, tuple[str, ...]]:
+        """Return what was kept, and keep it no longer."""
+        return self._kept.pop(record_id, (Usage(), ()))
 
 
 class Proposer:
@@ -76,6 +104,7 @@ class Proposer:
         self._attempts_max = attempts_max
         self._timeout_s = timeout_s
         self._clock = clock
+        self._spent = Spent()
 
     @property
     def known_max(self) -> int:
@@ -93,10 +122,15 @@ class Proposer:
             allowed: called right before each call of the extractor; raises to prevent it.
 
         Raises:
-            ExtractionFailed: no usable answer after the allowed number of attempts.
+            ExtractionFailed: no usable answer after the allowed number of attempts; its usage is
+                that of all of them.
+            ExtractorUnavailable: the extractor cannot be asked now; what was spent until then is
+                counted into the proposal that stands at last.
         """
         request = ExtractionRequest(turn=without_injection(turn), known=_named(known))
-        extraction = await self._answer(lambda: self._extractor.extract(request), allowed)
+        extraction = await self._answer(
+            turn.turn_id, lambda: self._extractor.extract(request), allowed
+        )
         return self._proposal(turn.turn_id, extraction)
 
     async def propose_for_session(
@@ -124,33 +158,45 @@ class Proposer:
         extractor = self._extractor
         if isinstance(extractor, SessionExtractor):
             session = SessionRequest(turns=bare, known=named)
-            extraction = await self._answer(lambda: extractor.extract_session(session), allowed)
+            extraction = await self._answer(
+                record_id, lambda: extractor.extract_session(session), allowed
+            )
             return self._proposal(record_id, extraction)
         answers = []
         for turn in bare:
             request = ExtractionRequest(turn=turn, known=named)
-            answer = await self._answer(partial(extractor.extract, request), allowed)
+            answer = await self._answer(record_id, partial(extractor.extract, request), allowed)
             answers.append(_of_turn(turn, answer))
         return self._proposal(record_id, storable(_together(answers)))
 
     async def _answer(
-        self, ask: Callable[[], Awaitable[Extraction]], allowed: Callable[[], None]
+        self,
+        record_id: UUID,
+        ask: Callable[[], Awaitable[Extraction]],
+        allowed: Callable[[], None],
     ) -> Extraction:
-        """Return a usable answer, asked for as often as is allowed."""
+        """Return a usable answer, asked for as often as is allowed, with what all of them cost."""
         backoff_s = _BACKOFF_FIRST_S
-        spent = Usage()
         for attempt in range(1, self._attempts_max + 1):
             try:
                 extraction = await self._call(ask, allowed)
+            except ExtractorUnavailable as error:
+                self._spent.add(record_id, error.usage)
+                raise
             except ExtractionFailed as error:
-                spent += error.usage
+                self._spent.add(record_id, error.usage, error.stop_reasons)
                 if attempt == self._attempts_max or isinstance(error, ExtractionRejected):
-                    error.usage = spent
+                    error.usage, error.stop_reasons = self._spent.take(record_id)
                     raise
                 await asyncio.sleep(backoff_s)
                 backoff_s = min(2 * backoff_s, _BACKOFF_MAX_S)
             else:
-                return replace(extraction, usage=spent + extraction.usage)
+                usage, stop_reasons = self._spent.take(record_id)
+                return replace(
+                    extraction,
+                    usage=usage + extraction.usage,
+                    stop_reasons=(*stop_reasons, *extraction.stop_reasons),
+                )
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _call(
@@ -167,7 +213,10 @@ class Proposer:
             except ExtractionTimedOut:
                 result = "timed_out"
                 raise
-            except (ExtractionFailed, ExtractorUnavailable):
+            except ExtractorUnavailable:
+                result = "unavailable"
+                raise
+            except ExtractionFailed:
                 raise
             except Exception as error:
                 # An extractor of one's own may fail in any way.

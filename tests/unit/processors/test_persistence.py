@@ -27,7 +27,8 @@ class Step:
     @property
     def pauses_s(self) -> list[float]:
         return [
-            later - before for before, later in zip(self.taken_at, self.taken_at[1:], strict=False)
+            round(later - before, 6)
+            for before, later in zip(self.taken_at, self.taken_at[1:], strict=False)
         ]
 
 
