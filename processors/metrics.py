@@ -13,6 +13,14 @@ CLOSED: Final = Counter(
     "Turns whose outcome was appended, by how they closed",
     ["closing"],
 )
+DEFERRED: Final = Counter(
+    "memledger_turns_deferred_total", "Turns that wait, by what they wait for", ["cause"]
+)
+SESSIONS_ENDED: Final = Counter(
+    "memledger_sessions_ended_total",
+    "Ends of chat sessions that were worked on, by result",
+    ["result"],
+)
 SKIPPED: Final = Counter(
     "memledger_turns_skipped_total", "Turn records that needed no work, by reason", ["reason"]
 )

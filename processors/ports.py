@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
 from schemas.keyring import Erased, SubjectKeys
-from schemas.log.sealed import SealedRecord
+from schemas.log.sealed import LogRecord, SealedRecord
 
 
 class KeySource(Protocol):
@@ -27,4 +27,32 @@ class Appends(Protocol):
 
     async def append(self, topic: str, partition: int, record: SealedRecord) -> int:
         """Append one record and return its offset."""
+        ...
+
+
+class Budget(Protocol):
+    """Tells whether a tenant may have a model asked."""
+
+    async def exhausted(self, tenant: str | None) -> object | None:
+        """Return what is exhausted of the tenant's budget; ``None`` while there is room."""
+        ...
+
+
+class Unlimited:
+    """The budget of those that have none."""
+
+    async def exhausted(self, tenant: str | None) -> None:  # noqa: ARG002 - the port's signature
+        """Return ``None``."""
+        return
+
+
+class TurnRecords(Protocol):
+    """Reads single records of the turns topic again."""
+
+    async def read(self, partition: int, offsets: Sequence[int]) -> tuple[LogRecord, ...]:
+        """Return the records at some offsets, in order; those that are gone are left out.
+
+        Raises:
+            LogUnavailable: the broker does not answer.
+        """
         ...

@@ -12,28 +12,21 @@ from uuid import UUID
 
 from processors import metrics
 from processors.appending import DecisionLog
-from processors.embedding import count_missing, with_embeddings
-from processors.extraction import ExtractorCrashed, Proposer, without_injection
-from processors.lease import Lease
+from processors.asking import Answered, OwnershipLost
+from processors.closers import Closers
+from processors.embedding import count_missing
+from processors.extraction import ExtractorCrashed
+from processors.opened import Opened, open_cause
 from processors.partition_state import PartitionState
 from processors.persistence import BACKOFF_FIRST_S, persistently
 from processors.ports import KeySource
-from processors.reconcile import decide, lookups
 from schemas import ids
-from schemas.errors import (
-    EmbeddingFailed,
-    ExtractionFailed,
-    InputTooLarge,
-    RecordInvalid,
-    SealBroken,
-)
+from schemas.errors import ExtractionFailed, InputTooLarge, RecordInvalid, SealBroken
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
-from schemas.log.sealed import LogRecord, open_record
-from schemas.ports import Embedder, Ledger, Vectors
-from schemas.proposals import Proposal
-from schemas.records import Closing, Outcome, Stage, Turn
-from schemas.sealing import Header
+from schemas.log.sealed import LogRecord
+from schemas.ports import Ledger
+from schemas.records import Closing, Outcome, Stage
 from schemas.tree import Punctured, address_for
 
 logger = logging.getLogger(__name__)
@@ -41,14 +34,6 @@ logger = logging.getLogger(__name__)
 _UNEXPECTED_MAX: Final = 3
 
 Result = TypeVar("Result")
-
-
-class OwnershipLost(Exception):
-    """Another worker may hold the partition: nothing more is done until that is known."""
-
-
-class _Answered(Exception):
-    """Another worker's proposal for the turn was found while this one was about to ask."""
 
 
 class Regains(Protocol):
@@ -60,23 +45,6 @@ class Regains(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _OpenTurn:
-    """A turn that is being worked on.
-
-    Attributes:
-        record: as it was read.
-        header: its header.
-        keys: its subject's keys.
-        turn: what was sealed.
-    """
-
-    record: LogRecord
-    header: Header
-    keys: SubjectKeys
-    turn: Turn
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
     """What the work needs.
 
@@ -84,11 +52,8 @@ class Parts:
         keyring: gives keys.
         ledger: the projection's progress and the subject's memories.
         log: appends what is decided.
-        proposer: asks the extractor.
-        embedder: gives vectors.
-        lease: tells whether our partitions are still ours.
+        closers: by the kind of a record, what decides about it.
         takeover: claims a partition again.
-        owner: the name of this worker instance.
         generation: the generation that is written.
         partitions: how many partitions the topics have.
         clock: the time, aware.
@@ -97,25 +62,22 @@ class Parts:
     keyring: KeySource
     ledger: Ledger
     log: DecisionLog
-    proposer: Proposer
-    embedder: Embedder
-    lease: Lease
+    closers: Closers
     takeover: Regains
-    owner: str
     generation: str
     partitions: int
     clock: Callable[[], datetime]
 
 
 class TurnWork:
-    """Closes turns."""
+    """Closes the records of the turns topic."""
 
     def __init__(self, parts: Parts) -> None:
         """Wire the parts."""
         self._parts = parts
 
     async def handle(self, record: LogRecord, state: PartitionState) -> None:
-        """Close a turn and return once the projection has applied its outcome.
+        """Close a record and return once the projection has applied its outcome.
 
         A part that is unavailable is waited for, as long as it takes: nothing is skipped. What
         cannot be processed is kept as a dead letter and closes its turn as such.
@@ -147,7 +109,7 @@ class TurnWork:
             except OwnershipLost:
                 metrics.RETRIES.labels("OwnershipLost").inc()
                 await self._parts.takeover.regain(state, lost=claim)
-            except _Answered:
+            except Answered:
                 continue
             except Exception as error:
                 unexpected += 1
@@ -166,29 +128,26 @@ class TurnWork:
         if isinstance(keys, Erased):
             return await self._close_erased(record, state, header.record_id)
         try:
-            turn = _opened(record, header, keys)
+            opened = open_cause(record, header, keys)
         except Punctured:
             return await self._close_erased(record, state, header.record_id)
         except SealBroken as error:
             return await self._dead_letter(record, state, stage="open", error=error, keys=keys)
         except RecordInvalid as error:
             return await self._dead_letter(record, state, stage="decode", error=error, keys=keys)
-        return await self._decide(
-            _OpenTurn(record=record, header=header, keys=keys, turn=turn), state
-        )
+        return await self._decide(opened, state)
 
-    async def _decide(self, opened: _OpenTurn, state: PartitionState) -> int | None:
+    async def _decide(self, opened: Opened, state: PartitionState) -> int | None:
         try:
-            proposed = await self._proposal(opened, state)
+            outcome = await self._parts.closers.outcome(opened, state)
         except (ExtractionFailed, InputTooLarge) as error:
             named = error.original if isinstance(error, ExtractorCrashed) else error
             return await self._dead_letter(
                 opened.record, state, stage="extract", error=named, keys=opened.keys
             )
-        if proposed is None:
-            state.closed(self._proposal_id(opened.turn.turn_id))
+        if outcome is None:
+            state.closed(self._proposal_id(opened.cause.turn_id))
             return None
-        outcome = await self._outcome(opened, state, *proposed)
         try:
             return await self._append_outcome(outcome, opened.keys, opened.header.address, state)
         except InputTooLarge as error:
@@ -196,99 +155,6 @@ class TurnWork:
             return await self._dead_letter(
                 opened.record, state, stage="reconcile", error=error, keys=opened.keys
             )
-
-    async def _proposal(
-        self, opened: _OpenTurn, state: PartitionState
-    ) -> tuple[Proposal, int] | None:
-        """Return the turn's proposal and where it stands; ``None`` where the turn is closed."""
-        parts, turn = self._parts, opened.turn
-        proposal_id = self._proposal_id(turn.turn_id)
-        paid, standing = state.paid.get(proposal_id), state.standing.get(proposal_id)
-        known_max = parts.proposer.known_max if paid is None and standing is None else 0
-        vector = await self._vector(turn) if known_max > 0 else None
-        context = await parts.ledger.context(
-            subject=opened.keys.subject,
-            turn_id=turn.turn_id,
-            partition=state.partition,
-            vector=vector,
-            known_max=known_max,
-        )
-        if context.closing is not None:
-            metrics.SKIPPED.labels("duplicate").inc()
-            return None
-        if context.owner != parts.owner:
-            raise OwnershipLost
-        if standing is not None:
-            metrics.PROPOSALS_REUSED.inc()
-            return open_record(Proposal, standing, opened.keys), standing.position.offset
-        if paid is not None:
-            return paid
-
-        def allowed() -> None:
-            if proposal_id in state.standing:
-                raise _Answered
-            if parts.lease.remaining_s() <= 0:
-                raise OwnershipLost
-
-        proposal = await parts.proposer.propose(turn, context.nearest, allowed=allowed)
-        offset = await self._append_proposal(opened, state, proposal)
-        state.appended(proposal_id, proposal, offset)
-        return proposal, offset
-
-    async def _vector(self, turn: Turn) -> Vectors | None:
-        try:
-            return await self._parts.embedder.embed([without_injection(turn).user_text])
-        except EmbeddingFailed as error:
-            # The extractor then sees none of the user's memories; reconciling does without them.
-            metrics.RETRIES.labels(type(error).__name__).inc()
-            logger.warning("no memories are shown for turn %s: %s", turn.turn_id, error)
-            return None
-
-    async def _append_proposal(
-        self, opened: _OpenTurn, state: PartitionState, proposal: Proposal
-    ) -> int:
-        # The answer is paid for: it is appended until it stands, here and not by asking again.
-        return await persistently(
-            lambda: self._parts.log.append_proposal(
-                proposal,
-                keys=opened.keys,
-                address=opened.header.address,
-                partition=state.partition,
-            ),
-            what=f"the proposal for {opened.record.position}",
-        )
-
-    async def _outcome(
-        self,
-        opened: _OpenTurn,
-        state: PartitionState,
-        proposal: Proposal,
-        proposal_offset: int,
-    ) -> Outcome:
-        parts = self._parts
-        asked = lookups(proposal, opened.turn)
-        related = (
-            await parts.ledger.related(
-                subject=opened.keys.subject,
-                slots=asked.slots,
-                statement_keys=asked.statement_keys,
-                memory_ids=asked.memory_ids,
-            )
-            if proposal.operations
-            else ()
-        )
-        outcome = decide(
-            turn=opened.turn,
-            subject_position=(state.partition, opened.record.position.offset),
-            generation=parts.generation,
-            proposal=proposal,
-            proposal_offset=proposal_offset,
-            proposals_floor=state.known.floor(closing=self._proposal_id(opened.turn.turn_id)),
-            related=related,
-            embeddings={},
-            now=parts.clock(),
-        )
-        return await with_embeddings(outcome, parts.embedder)
 
     async def _append_outcome(
         self, outcome: Outcome, keys: SubjectKeys, address: int, state: PartitionState
@@ -373,11 +239,3 @@ class TurnWork:
 
     def _proposal_id(self, turn_id: UUID) -> UUID:
         return ids.proposal_id(self._parts.generation, turn_id)
-
-
-def _opened(record: LogRecord, header: Header, keys: SubjectKeys) -> Turn:
-    turn = open_record(Turn, record, keys)
-    if turn.turn_id != header.record_id:
-        # The projection knows the turn by its header: under another id it would stay open for ever.
-        raise RecordInvalid("the turn's id is not the one that its header names")
-    return turn

@@ -7,7 +7,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 from uuid import uuid4
@@ -17,14 +17,17 @@ from faust.types import TP
 
 from processors.appending import DecisionLog
 from processors.assignments import Assignments
+from processors.closers.making import CloserParts, make_closers
+from processors.closers.turns import ExtractionMode
 from processors.extraction import Proposer
 from processors.group import LedgerConsumer, LedgerTransport, build_app
 from processors.log_tail import KafkaTail
-from processors.ports import Appends, KeySource
+from processors.ports import Appends, Budget, KeySource, Unlimited
 from processors.takeover import Takeover
 from processors.turn_work import Parts, TurnWork
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.ports import Embedder, Extractor, Ledger
+from schemas.records import Turn
 from schemas.settings import Settings
 from schemas.tasks import end_tasks
 from schemas.topics import TURNS
@@ -48,6 +51,8 @@ class WorkerParts:
         producer: appends.
         extractor: proposes.
         embedder: gives vectors.
+        budget: tells whether a tenant may ask a model.
+        wants_it_now: whether a turn asks for something to be remembered or forgotten.
     """
 
     bootstrap: str
@@ -56,6 +61,8 @@ class WorkerParts:
     producer: Appends
     extractor: Extractor
     embedder: Embedder
+    budget: Budget = field(default_factory=Unlimited)
+    wants_it_now: Callable[[Turn], bool] = lambda _turn: False
 
 
 class Worker:
@@ -84,11 +91,11 @@ class Worker:
             lease,
             owner=self.owner,
         )
-        work = TurnWork(
-            Parts(
-                keyring=parts.keyring,
+        log = DecisionLog(parts.producer, parts.keyring, generation=generation, clock=clock)
+        closers = make_closers(
+            CloserParts(
                 ledger=parts.ledger,
-                log=DecisionLog(parts.producer, parts.keyring, generation=generation, clock=clock),
+                log=log,
                 proposer=Proposer(
                     parts.extractor,
                     generation=generation,
@@ -99,8 +106,21 @@ class Worker:
                 ),
                 embedder=parts.embedder,
                 lease=lease,
-                takeover=takeover,
+                budget=parts.budget,
+                mode=ExtractionMode(settings.extraction_mode),
+                wants_it_now=parts.wants_it_now,
                 owner=self.owner,
+                generation=generation,
+                clock=clock,
+            )
+        )
+        work = TurnWork(
+            Parts(
+                keyring=parts.keyring,
+                ledger=parts.ledger,
+                log=log,
+                closers=closers,
+                takeover=takeover,
                 generation=generation,
                 partitions=settings.partitions,
                 clock=clock,

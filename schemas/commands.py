@@ -97,8 +97,6 @@ class SessionEndCause(StrEnum):
 
     IDLE = "idle"
     EXPLICIT = "explicit"
-    BUDGET = "budget"
-    """It was over, and waited until the tenant's budget allowed to ask a model."""
 
 
 class SessionEnd(Record):

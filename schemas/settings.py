@@ -63,6 +63,10 @@ class Settings(BaseSettings):
         window_max: most turns of one partition that a worker holds; it is not read further beyond.
         extract_attempts_max: how often an extraction is tried before the turn is dead-lettered.
         extract_timeout_s: deadline of one attempt.
+        extraction_mode: when the extractor is asked: for each ``turn``, at the end of a chat
+            ``session``, or ``hybrid``: at once for what the user asks to be remembered or
+            forgotten, else at the end.
+        session_idle_s: after how long without a turn a chat session counts as over.
         session_timeout_s: how long the broker waits for a silent worker before it hands its
             partitions over.
         gateway_host, gateway_port: where the HTTP API listens.
@@ -98,6 +102,8 @@ class Settings(BaseSettings):
     window_max: int = Field(default=1000, ge=1)
     extract_attempts_max: int = Field(default=3, ge=1, le=10)
     extract_timeout_s: float = Field(default=30.0, gt=0)
+    extraction_mode: Literal["turn", "session", "hybrid"] = "turn"
+    session_idle_s: float = Field(default=1800.0, ge=1, le=30 * 86400)
     session_timeout_s: float = Field(default=30.0, ge=6)
     gateway_host: str = "127.0.0.1"
     gateway_port: int = Field(default=8765, ge=0, le=65535)

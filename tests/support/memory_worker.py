@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from processors.appending import DecisionLog
+from processors.closers.making import CloserParts, make_closers
+from processors.closers.turns import ExtractionMode
 from processors.extraction import Proposer
 from processors.log_tail import LogTail
+from processors.ports import Budget, Unlimited
 from processors.takeover import Takeover
 from processors.turn_work import Parts, TurnWork
 from schemas.keyring import SubjectKeys
@@ -101,18 +104,18 @@ class MemoryWorker:
         owner: str = "worker",
         in_flight_max: int = 100,
         tail: LogTail | None = None,
+        mode: ExtractionMode = ExtractionMode.TURN,
+        budget: Budget | None = None,
     ) -> None:
         self.owner = owner
         self.lease = MemoryLease()
         self.producer = MemoryProducer(site.log)
         self.takeover = Takeover(site.ledger, tail or site.tail, self.lease, owner=owner)
-        self.work = TurnWork(
-            Parts(
-                keyring=site.keyring,
+        log = DecisionLog(self.producer, site.keyring, generation=GENERATION, clock=lambda: NOON)
+        closers = make_closers(
+            CloserParts(
                 ledger=site.ledger,
-                log=DecisionLog(
-                    self.producer, site.keyring, generation=GENERATION, clock=lambda: NOON
-                ),
+                log=log,
                 proposer=Proposer(
                     extractor,
                     generation=GENERATION,
@@ -123,8 +126,21 @@ class MemoryWorker:
                 ),
                 embedder=embedder,
                 lease=self.lease,
-                takeover=self.takeover,
+                budget=budget or Unlimited(),
+                mode=mode,
+                wants_it_now=lambda turn: turn.user_text.startswith("Remember"),
                 owner=owner,
+                generation=GENERATION,
+                clock=lambda: NOON,
+            )
+        )
+        self.work = TurnWork(
+            Parts(
+                keyring=site.keyring,
+                ledger=site.ledger,
+                log=log,
+                closers=closers,
+                takeover=self.takeover,
                 generation=GENERATION,
                 partitions=site.partitions,
                 clock=lambda: NOON,

@@ -1,0 +1,152 @@
+"""How a turn comes to its outcome: at once, or by waiting for a session's end or for a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from processors import metrics
+from processors.asking import Allowed, Asking, Question
+from processors.embedding import with_embeddings
+from processors.extraction import Proposer, without_injection
+from processors.opened import Opened
+from processors.partition_state import PartitionState
+from processors.ports import Budget
+from processors.reconcile import decide, lookups
+from schemas.memory import Memory
+from schemas.ports import Embedder, Ledger
+from schemas.proposals import Proposal
+from schemas.records import Closing, Deferral, DeferralCause, Outcome, Turn
+
+
+class ExtractionMode(StrEnum):
+    """When an extractor is asked."""
+
+    TURN = "turn"
+    """For each turn, as it comes."""
+    SESSION = "session"
+    """For all turns of a chat session, once it is over."""
+    HYBRID = "hybrid"
+    """At once for what the user asks to be remembered or forgotten, else as ``session``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnParts:
+    """What closing turns needs.
+
+    Attributes:
+        asking: gets proposals.
+        proposer: asks the extractor.
+        ledger: the subject's memories.
+        embedder: gives vectors.
+        budget: tells whether a tenant may ask a model.
+        mode: when the extractor is asked.
+        wants_it_now: whether a turn asks for something to be remembered or forgotten.
+        generation: the generation that is written.
+        clock: the time, aware.
+    """
+
+    asking: Asking
+    proposer: Proposer
+    ledger: Ledger
+    embedder: Embedder
+    budget: Budget
+    mode: ExtractionMode
+    wants_it_now: Callable[[Turn], bool]
+    generation: str
+    clock: Callable[[], datetime]
+
+
+class TurnCloser:
+    """Closes turns."""
+
+    def __init__(self, parts: TurnParts) -> None:
+        """Wire the parts."""
+        self._parts = parts
+
+    async def outcome(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
+        """Return what becomes of a turn; see :class:`~processors.closers.closer.Closer`."""
+        asking = self._parts.asking
+        if not asking.stands(opened, state):
+            cause = await self._waits_for(turn, opened.keys.tenant)
+            if cause is not None:
+                still_open = await asking.is_open(opened, state)
+                return self._deferred(turn, opened, state, cause) if still_open else None
+        return await self._decided(turn, opened, state)
+
+    async def _waits_for(self, turn: Turn, tenant: str | None) -> DeferralCause | None:
+        parts = self._parts
+        if parts.mode is ExtractionMode.SESSION:
+            return DeferralCause.SESSION
+        if parts.mode is ExtractionMode.HYBRID and not parts.wants_it_now(without_injection(turn)):
+            return DeferralCause.SESSION
+        if await parts.budget.exhausted(tenant) is not None:
+            return DeferralCause.BUDGET
+        return None
+
+    def _deferred(
+        self, turn: Turn, opened: Opened, state: PartitionState, cause: DeferralCause
+    ) -> Outcome:
+        metrics.DEFERRED.labels(cause.value).inc()
+        return Outcome(
+            turn_id=turn.turn_id,
+            generation=self._parts.generation,
+            turn_partition=state.partition,
+            turn_offset=opened.record.position.offset,
+            closing=Closing.DEFERRED,
+            proposals_floor=self._floor(opened, state),
+            decided_at=self._parts.clock(),
+            deferral=Deferral(
+                conversation_id=turn.conversation_id,
+                cause=cause,
+                occurred_at=turn.occurred_at,
+                received_at=turn.received_at,
+            ),
+        )
+
+    async def _decided(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
+        parts = self._parts
+
+        async def propose(known: Sequence[Memory], allowed: Allowed) -> Proposal:
+            return await parts.proposer.propose(turn, known, allowed=allowed)
+
+        proposed = await parts.asking.proposal(
+            opened,
+            state,
+            Question(
+                texts=(without_injection(turn).user_text,),
+                known_max=parts.proposer.known_max,
+                propose=propose,
+            ),
+        )
+        if proposed is None:
+            return None
+        proposal, offset = proposed
+        asked = lookups(proposal, turn)
+        related = (
+            await parts.ledger.related(
+                subject=opened.keys.subject,
+                slots=asked.slots,
+                statement_keys=asked.statement_keys,
+                memory_ids=asked.memory_ids,
+            )
+            if proposal.operations
+            else ()
+        )
+        outcome = decide(
+            turn=turn,
+            subject_position=(state.partition, opened.record.position.offset),
+            generation=parts.generation,
+            proposal=proposal,
+            proposal_offset=offset,
+            proposals_floor=self._floor(opened, state),
+            related=related,
+            embeddings={},
+            now=parts.clock(),
+        )
+        return await with_embeddings(outcome, parts.embedder)
+
+    def _floor(self, opened: Opened, state: PartitionState) -> int:
+        return state.known.floor(closing=self._parts.asking.proposal_id(opened.cause.turn_id))
