@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from schemas.breaker import Breaker, LeftAlone, Pauses
 from schemas.errors import EmbedderUnavailable
 from schemas.ports import Embedder, Vectors
 
@@ -15,6 +16,13 @@ FAILURES_MAX: Final = 3
 PAUSE_FIRST_S: Final = 5.0
 PAUSE_MAX_S: Final = 60.0
 _ASKED_PAUSE_MAX_S: Final = 300.0
+
+_PAUSES: Final = Pauses(
+    failures_max=FAILURES_MAX,
+    first_s=PAUSE_FIRST_S,
+    max_s=PAUSE_MAX_S,
+    asked_max_s=_ASKED_PAUSE_MAX_S,
+)
 
 
 class BreakingEmbedder:
@@ -34,13 +42,7 @@ class BreakingEmbedder:
             clock: a time in seconds that never goes back.
         """
         self.inner: Final = inner
-        self._clock = clock
-        self._failures = 0
-        self._pause_s = PAUSE_FIRST_S
-        self._until = 0.0
-        self._open = False
-        self._trying = False
-        self._problem = ""
+        self._breaker = Breaker(_PAUSES, clock=clock)
 
     @property
     def name(self) -> str:
@@ -69,30 +71,23 @@ class BreakingEmbedder:
             EmbedderUnavailable: the embedder does not answer, or did not shortly before.
             EmbeddingFailed: what the embedder raises.
         """
-        trying = self._open
-        if trying:
-            left_s = self._until - self._clock()
-            if left_s > 0 or self._trying:
-                raise EmbedderUnavailable(
-                    f"embedder {self.name} is left alone since it failed {self._failures} times in "
-                    f"a row, the last time with: {self._problem}",
-                    retry_after_s=max(left_s, 1.0),
-                )
-            self._trying = True
         try:
-            vectors = await self.inner.embed(texts)
-        except EmbedderUnavailable as error:
-            self._failed(error, tried=trying)
-            raise
-        except Exception:
-            self._answered()
-            raise
-        else:
-            self._answered()
-            return vectors
-        finally:
-            if trying:
-                self._trying = False
+            with self._breaker.attempt() as attempt:
+                try:
+                    vectors = await self.inner.embed(texts)
+                except EmbedderUnavailable as error:
+                    attempt.failed(str(error), asked_s=error.retry_after_s)
+                    raise
+                except Exception:
+                    attempt.answered()
+                    raise
+                attempt.answered()
+                return vectors
+        except LeftAlone as alone:
+            raise EmbedderUnavailable(
+                f"embedder {self.name} is left alone since it {alone}",
+                retry_after_s=max(alone.left_s, 1.0),
+            ) from None
 
     async def warm_up(self) -> None:
         """Load what the embedder loads at its first text."""
@@ -105,20 +100,3 @@ class BreakingEmbedder:
         close = getattr(self.inner, "aclose", None)
         if close is not None:
             await close()
-
-    def _failed(self, error: EmbedderUnavailable, *, tried: bool) -> None:
-        self._failures += 1
-        self._problem = str(error)
-        asked_s = min(error.retry_after_s or 0.0, _ASKED_PAUSE_MAX_S)
-        if tried:
-            self._pause_s = min(2 * self._pause_s, PAUSE_MAX_S)
-        elif self._open or (self._failures < FAILURES_MAX and not asked_s):
-            # What was asked before it was left alone changes nothing any more.
-            return
-        self._open = True
-        self._until = self._clock() + max(self._pause_s, asked_s)
-
-    def _answered(self) -> None:
-        self._failures = 0
-        self._open = False
-        self._pause_s = PAUSE_FIRST_S
