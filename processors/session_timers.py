@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from processors import metrics
-from processors.ports import Appends, Budget, KeySource
+from processors.own_records import OwnRecords
 from schemas import ids
 from schemas.commands import SessionEnd, SessionEndCause
 from schemas.errors import KeyMissing, KeyringUnavailable, LogUnavailable, ReadModelUnavailable
-from schemas.keyring import Erased
-from schemas.log.sealed import seal_record
-from schemas.topics import TURNS
-from schemas.tree import Punctured, address_for
 from schemas.waiting import WaitingConversation, WaitingTurns
 
 logger = logging.getLogger(__name__)
@@ -33,7 +27,6 @@ LOOK_S: Final = 10.0
 
 _AT_ONCE: Final = 500
 _AT_ONCE_MAX: Final = 128_000
-_REMEMBERED: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,18 +35,14 @@ class TimerParts:
 
     Attributes:
         waiting: which turns wait.
-        keyring: gives keys.
-        producer: appends.
-        budget: tells whether a tenant may ask a model.
+        records: appends the ends.
         ready: by partition that is held, whether it is caught up with.
         idle: after how long a session counts as over.
         clock: the time, aware.
     """
 
     waiting: WaitingTurns
-    keyring: KeySource
-    producer: Appends
-    budget: Budget
+    records: OwnRecords
     ready: Callable[[], Mapping[int, bool]]
     idle: timedelta
     clock: Callable[[], datetime]
@@ -65,7 +54,6 @@ class SessionTimers:
     def __init__(self, parts: TimerParts) -> None:
         """Wire the parts."""
         self._parts = parts
-        self._appended: OrderedDict[UUID, None] = OrderedDict()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every ``LOOK_S`` seconds until ``stop`` is set; whatever is away is waited for."""
@@ -104,19 +92,13 @@ class SessionTimers:
             limit *= 2
 
     async def _end(self, conversation: WaitingConversation, partition: int, now: datetime) -> bool:
-        subject = conversation.subject
         record_id = ids.session_end_id(
-            subject,
+            conversation.subject,
             conversation.first_turn_id,
             conversation.last_turn_id,
             # By the hour: what a budget held back is tried again, and a lost append is made up for.
             int(now.timestamp() // 3600),
         )
-        if record_id in self._appended:
-            return False
-        keys = (await self._parts.keyring.keys([subject]))[subject]
-        if isinstance(keys, Erased) or await self._parts.budget.exhausted(keys.tenant) is not None:
-            return False
         end = SessionEnd(
             turn_id=record_id,
             conversation_id=conversation.conversation_id,
@@ -124,15 +106,6 @@ class SessionTimers:
             occurred_at=now,
             received_at=now,
         )
-        try:
-            record = seal_record(
-                end, keys=keys, record_id=record_id, address=address_for(now.date(), record_id)
-            )
-        except Punctured:
-            logger.warning("a session cannot be ended today: the day's keys were forgotten")
-            return False
-        await self._parts.producer.append(TURNS, partition, record)
-        self._appended[record_id] = None
-        while len(self._appended) > _REMEMBERED:
-            self._appended.popitem(last=False)
-        return True
+        return await self._parts.records.append(
+            end, subject=conversation.subject, partition=partition
+        )
