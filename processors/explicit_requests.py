@@ -1,0 +1,73 @@
+"""Tell whether a user asks, in so many words, that something be remembered or forgotten.
+
+Turns that do are handled at once where the others wait for the end of their session. To take one
+for such a request that is none costs one call of the model earlier than it would have been made; to
+miss one leaves it to the session's end. So these patterns may be generous.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Final
+
+from processors.folding import without_accents
+from processors.own_words import own_words
+from schemas.records import Turn
+
+_WORDS: Final = json.loads(
+    files("processors").joinpath("explicit_requests.json").read_text(encoding="utf-8")
+)
+"""Of each language but English the imperatives that are seldom anything else wherever they stand,
+and the stems of the words in all languages; both without accents and apostrophes."""
+
+_ANYWHERE: Final = "|".join(
+    expression for language in _WORDS["request"].values() for expression in language
+)
+_BEGINS_CLAUSE: Final = (
+    r"(?:^|[.!?;:,\n\u2013\u2014-]\s*|\b(?:and|so|but|also|please|pls|plz|just|hey|ok|okay|can you|"
+    r"could you|would you|will you|you should|you can|you may|you must|want you to|like you to|"
+    r"need you to|sure to|sure you|try to)\s+)"
+)
+_ENGLISH: Final = (
+    r"(?:please |kindly |always |never )?(?:remember|(?:dont|do not) (?:ever )?forget|forget|"
+    r"(?:keep|bear) (?:this |that |it )?in mind|make (?:a |a mental )?note|take (?:a )?note|"
+    r"note (?:down |that |this |my )|note\s*:|write (?:this |that |it )?down|memori[sz]e|unlearn|"
+    r"stop remembering|(?:delete|erase|remove|wipe)\b.{0,40}\b(?:memory|memories|you know|"
+    r"about me)|(?:save|store|keep|record) (?:this|that|it|my)\b)"
+)
+_NOT_A_REQUEST: Final = r"(?!(?: when\b| the time\b| me\?))"
+
+_REQUEST: Final = re.compile(
+    rf"{_BEGINS_CLAUSE}{_ENGLISH}{_NOT_A_REQUEST}|{_ANYWHERE}", re.IGNORECASE
+)
+_MENTION: Final = re.compile("|".join([*_WORDS["mention"], _ANYWHERE]), re.IGNORECASE)
+
+_LOOKED_AT_CHARACTERS_MAX: Final = 20_000
+"""A longer text is no single request; half of this is looked at of its beginning and of its end."""
+
+
+def wants_it_now(turn: Turn) -> bool:
+    """Whether the user asks, in their own words, that something be remembered or forgotten.
+
+    English and 26 other languages are known: the imperatives of "remember", "do not forget",
+    "keep in mind", "note down" and "forget".
+
+    Args:
+        turn: the turn as it was accepted.
+    """
+    text = own_words(turn.user_text)
+    if len(text) > _LOOKED_AT_CHARACTERS_MAX:
+        half = _LOOKED_AT_CHARACTERS_MAX // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    return _REQUEST.search(without_accents(text)) is not None
+
+
+def mentions_memory(text: str) -> bool:
+    """Whether a text speaks of remembering or forgetting at all, in any form of the words.
+
+    Args:
+        text: what :func:`~processors.folding.without_accents` returned.
+    """
+    return _MENTION.search(text) is not None
