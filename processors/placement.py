@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from processors.expiry import expired, renewal_of
 from processors.versions import covers, same_statement
 from schemas.events import (
     MemoryAdded,
@@ -37,21 +38,29 @@ class Statement:
     Attributes:
         memory: what becomes of it, as the first version of a new lineage; its ``valid_from`` is at
             or before ``said_at``.
-        said_at: the turn's own time.
+        said_at: when it was said.
+        expiry_told: when the words say that it ceases by itself, if they do.
         continuation_id: id for the version that goes on after it, where it falls into one.
     """
 
     memory: Memory
     said_at: datetime
     continuation_id: UUID
+    expiry_told: datetime | None = None
 
-    def confirms(self, memory_id: UUID) -> MemoryConfirmed:
+    def confirms(self, held: Memory) -> MemoryConfirmed:
         """Return the event by which this statement confirms a version."""
         return MemoryConfirmed(
-            memory_id=memory_id,
+            memory_id=held.memory_id,
             turn_id=self.memory.turn_id,
             quote=self.memory.quote,
             confirmed_at=self.said_at,
+            renewal=renewal_of(
+                held,
+                confidence=self.memory.confidence,
+                told=self.expiry_told,
+                said_at=self.said_at,
+            ),
         )
 
 
@@ -76,18 +85,13 @@ def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[Memor
     if holding is None:
         events = _outside(statement, siblings)
     elif same_statement(holding, statement.memory) and not expired(holding, statement.said_at):
-        return (statement.confirms(holding.memory_id),)
+        return (statement.confirms(holding),)
     else:
         events = _after(statement, holding, _times_said(holding, siblings))
     placed = events[-1].memory
     if placed.valid_from < statement.said_at:
-        return (*events, statement.confirms(placed.memory_id))
+        return (*events, statement.confirms(placed))
     return events
-
-
-def expired(memory: Memory, moment: datetime) -> bool:
-    """Whether a memory had ceased by itself at ``moment``: said again, it is a new version."""
-    return memory.expires_at is not None and memory.expires_at <= moment
 
 
 def last_said(version: StoredMemory, siblings: Sequence[StoredMemory]) -> datetime:

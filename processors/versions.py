@@ -11,9 +11,11 @@ from datetime import datetime
 from uuid import UUID
 
 from schemas.events import (
+    MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
+    MemoryEnded,
     MemoryEvent,
     MemoryRetracted,
     MemorySuperseded,
@@ -56,32 +58,51 @@ class Versions:
     def apply(self, event: MemoryEvent) -> None:
         """Change the copy as the projection will change its rows."""
         match event:
-            case MemoryAdded():
-                self._open(event.memory)
-            case MemorySuperseded():
-                self._close(event.closes, event.memory.valid_from)
-                self._open(event.memory)
-            case MemoryBackfilled():
-                if event.after is not None:
-                    self._close(event.after, event.memory.valid_from)
-                self._open(event.memory)
+            case MemoryAdded() | MemorySuperseded() | MemoryBackfilled() | MemoriesMerged():
+                self._open_by(event)
             case MemoryConfirmed():
-                stored = self._by_id[event.memory_id]
-                times = (*stored.confirmed_at, event.confirmed_at)
-                self._by_id[event.memory_id] = replace(stored, confirmed_at=times)
+                self._by_id[event.memory_id] = _confirmed(self._by_id[event.memory_id], event)
+            case MemoryEnded():
+                self._close(event.memory_id, event.valid_to)
             case MemoryRetracted():
                 stored = self._by_id[event.memory_id]
                 self._by_id[event.memory_id] = replace(stored, retracted=True)
             case _:
                 return
 
-    def _open(self, memory: Memory) -> None:
+    def _open_by(
+        self, event: MemoryAdded | MemorySuperseded | MemoryBackfilled | MemoriesMerged
+    ) -> None:
+        memory = event.memory
+        match event:
+            case MemorySuperseded():
+                self._close(event.closes, memory.valid_from)
+            case MemoryBackfilled() if event.after is not None:
+                self._close(event.after, memory.valid_from)
+            case MemoriesMerged():
+                self._stand_for(event)
         self._by_id[memory.memory_id] = StoredMemory(memory=memory, retracted=False)
+
+    def _stand_for(self, event: MemoriesMerged) -> None:
+        for memory_id in (*event.memory.merged_from, *event.replaces):
+            stored = self._by_id.get(memory_id)
+            if stored is not None:
+                merged_into = event.memory.memory_id
+                self._by_id[memory_id] = replace(stored, merged_into=merged_into)
 
     def _close(self, memory_id: UUID, valid_to: datetime) -> None:
         stored = self._by_id[memory_id]
         closed = stored.memory.model_copy(update={"valid_to": valid_to})
         self._by_id[memory_id] = replace(stored, memory=closed)
+
+
+def _confirmed(stored: StoredMemory, event: MemoryConfirmed) -> StoredMemory:
+    latest = all(moment <= event.confirmed_at for moment in stored.confirmed_at)
+    memory = stored.memory
+    if event.renewal is not None and latest:
+        memory = memory.model_copy(update={"expires_at": event.renewal.expires_at})
+    times = (*stored.confirmed_at, event.confirmed_at)
+    return replace(stored, memory=memory, confirmed_at=times)
 
 
 def covers(memory: Memory, moment: datetime) -> bool:

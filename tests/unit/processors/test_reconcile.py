@@ -433,7 +433,7 @@ def test_only_unreadable_items_close_as_rejected() -> None:
 
 def test_what_must_be_looked_up_is_asked_for_once() -> None:
     reference = uuid4()
-    said = turn("x", at=day(1))
+    said = turn("Lives in Pune, Likes tea", at=day(1))
     asked = lookups(
         proposal(
             said,

@@ -1,0 +1,134 @@
+"""A proposal as the gate leaves it: what each operation rests on, and what speaks against it.
+
+Everything about it that does not depend on the ledger is settled here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from processors.about import ABOUT_ASSISTANT, canonical_about
+from processors.deciding.gating import Gate
+from processors.deciding.occasions import Occasion, Saying
+from processors.expiry import expiry_of
+from schemas.events import LEFT_TO_A_PERSON, RejectionReason
+from schemas.proposals import Action, Operation, Proposal, Speaker
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """One operation that is decided.
+
+    Attributes:
+        index: its place in the proposal, from which the ids of what it brings forth follow.
+        operation: the operation, with ``about`` in its one spelling.
+        saying: what it rests on.
+        reasons: every reason for which it must not be carried out.
+    """
+
+    index: int
+    operation: Operation
+    saying: Saying
+    reasons: tuple[RejectionReason, ...]
+
+    @property
+    def states(self) -> bool:
+        """Whether it states something."""
+        return self.operation.action in {Action.ADD, Action.UPDATE}
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it is left to a person: nothing else speaks against it."""
+        return bool(self.reasons) and LEFT_TO_A_PERSON.issuperset(self.reasons)
+
+    @property
+    def valid_from(self) -> datetime:
+        """Since when it is true: never after it was said, whatever was proposed."""
+        said_at = self.saying.said_at
+        return min(self.operation.valid_from or said_at, said_at)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When what it states ceases by itself."""
+        operation = self.operation
+        return expiry_of(
+            kind=operation.kind,
+            slot=operation.slot,
+            confidence=operation.confidence,
+            told=operation.expires_at,
+            said_at=self.saying.said_at,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Considered:
+    """What is decided, as far as that can be told without the ledger.
+
+    Attributes:
+        occasion: what it is decided for.
+        proposal: what was proposed for it; ``None`` where nobody was asked.
+        items: the operations, in the order in which they are decided: that in which their words
+            were said, and then that of the proposal.
+        unplaced: the places of the operations that name no turn of the occasion, and of the items
+            of the answer that could not be read, which stand behind the operations.
+    """
+
+    occasion: Occasion
+    proposal: Proposal | None
+    items: tuple[Item, ...]
+    unplaced: tuple[int, ...]
+
+
+def consider(occasion: Occasion, proposal: Proposal | None = None) -> Considered:
+    """Ask the gate about every operation.
+
+    Args:
+        occasion: what is to be decided.
+        proposal: what was proposed for it; a curation needs none.
+
+    Raises:
+        ValueError: there is neither a proposal nor an operation of the occasion's own.
+    """
+    operations = occasion.operations
+    if operations is None:
+        if proposal is None:
+            raise ValueError(f"a {occasion.kind} cannot be decided without a proposal")
+        operations = proposal.operations
+    gate = Gate(occasion)
+    items: list[Item] = []
+    unplaced: list[int] = []
+    for index, operation in enumerate(operations):
+        saying = occasion.saying_of(operation)
+        if saying is None:
+            unplaced.append(index)
+        else:
+            items.append(_item(index, operation, saying, occasion, gate))
+    order = {saying.turn_id: place for place, saying in enumerate(occasion.sayings)}
+    items.sort(key=lambda item: order[item.saying.turn_id])
+    unread = 0 if proposal is None else len(proposal.invalid)
+    unplaced.extend(range(len(operations), len(operations) + unread))
+    return Considered(
+        occasion=occasion, proposal=proposal, items=tuple(items), unplaced=tuple(unplaced)
+    )
+
+
+def _item(index: int, operation: Operation, saying: Saying, occasion: Occasion, gate: Gate) -> Item:
+    operation = _canonical(operation)
+    if operation.action not in occasion.actions:
+        reasons: tuple[RejectionReason, ...] = (RejectionReason.INVALID_ITEM,)
+    else:
+        reasons = gate.refusals(operation, saying)
+    item = Item(index=index, operation=operation, saying=saying, reasons=reasons)
+    if item.states and item.expires_at is not None and item.expires_at <= saying.said_at:
+        return replace(item, reasons=(*reasons, RejectionReason.ALREADY_PAST))
+    return item
+
+
+def _canonical(operation: Operation) -> Operation:
+    about = canonical_about(operation.about)
+    if operation.said_by is Speaker.ASSISTANT:
+        about = ABOUT_ASSISTANT
+    if about == operation.about:
+        return operation
+    return operation.model_copy(update={"about": about})

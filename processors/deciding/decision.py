@@ -1,0 +1,207 @@
+"""Where the operations of one record lead: each sees the effects of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, assert_never
+from uuid import UUID
+
+from processors.deciding.considered import Item
+from processors.deciding.contradicting import contradict, end_contradicted
+from processors.deciding.merging import merge
+from processors.deciding.retracting import retract
+from processors.expiry import expired
+from processors.placement import Statement, place
+from processors.versions import Versions, key_of
+from schemas import ids
+from schemas.events import (
+    MemoryAdded,
+    MemoryBackfilled,
+    MemoryConfirmed,
+    MemoryEvent,
+    MemorySuperseded,
+    ProposalFlagged,
+    ProposalRejected,
+    RejectionReason,
+)
+from schemas.memory import Embedding, Memory, Source
+from schemas.ports import StoredMemory
+from schemas.proposals import Action, Operation, Speaker
+from schemas.slots import SINGLE_VALUED
+
+CONTINUATION_INDEX: Final = 1 << 31
+"""Added to an operation's index, it gives the id of the version that goes on after a split."""
+
+Decided = Sequence[MemoryEvent] | RejectionReason
+
+
+class Decision:
+    """One record being decided.
+
+    Args:
+        outcome_id: the outcome, from which every id follows.
+        related: every version that is to be known.
+        approved: whether a person approved what is decided: nothing is flagged again.
+        now: the time of the decision.
+    """
+
+    def __init__(
+        self, *, outcome_id: UUID, related: Sequence[StoredMemory], approved: bool, now: datetime
+    ) -> None:
+        self._outcome_id = outcome_id
+        self._versions = Versions(related)
+        self._live_before = {stored.memory.memory_id for stored in related if stored.live}
+        self._approved = approved
+        self._now = now
+        self._opened: set[UUID] = set()
+        self._confirmed: set[UUID] = set()
+
+    def take(self, item: Item, embedding: Embedding | None) -> tuple[MemoryEvent, ...]:
+        """Decide one operation and return its events.
+
+        Args:
+            item: the operation.
+            embedding: the vector of its content, if there is one.
+        """
+        if item.flagged and not self._approved:
+            return (self._flagged(item, item.operation, item.reasons),)
+        if item.reasons:
+            return (_rejected(item, item.reasons),)
+        decided = self._decided(item, embedding)
+        if isinstance(decided, RejectionReason):
+            return (_rejected(item, (decided,)),)
+        for event in decided:
+            self._note(event)
+        return tuple(decided)
+
+    def _decided(self, item: Item, embedding: Embedding | None) -> Decided:
+        match item.operation.action:
+            case Action.ADD | Action.UPDATE:
+                return self._state(item.operation, self._statement(item, embedding))
+            case Action.RETRACT:
+                return retract(self._versions, item, now=self._now)
+            case Action.MERGE:
+                memory_id = ids.memory_id(self._outcome_id, item.index)
+                return merge(
+                    self._versions, item, memory_id=memory_id, embedding=embedding, now=self._now
+                )
+            case Action.CONTRADICT:
+                return self._contradict(item)
+        assert_never(item.operation.action)
+
+    def _contradict(self, item: Item) -> Decided:
+        if self._approved:
+            return end_contradicted(self._versions, item, now=self._now)
+        found = contradict(self._versions, item)
+        if isinstance(found, RejectionReason):
+            return found
+        return (self._flagged(item, found, (RejectionReason.CONTRADICTION,)),)
+
+    def _flagged(
+        self, item: Item, proposed: Operation, reasons: tuple[RejectionReason, ...]
+    ) -> ProposalFlagged:
+        saying = item.saying
+        return ProposalFlagged(
+            flag_id=ids.flag_id(self._outcome_id, item.index),
+            operation=item.index,
+            reasons=reasons,
+            proposed=proposed,
+            turn_id=saying.turn_id,
+            conversation_id=saying.conversation_id,
+            said_at=saying.said_at,
+            utc_offset_minutes=saying.utc_offset_minutes,
+            flagged_at=self._now,
+        )
+
+    def _note(self, event: MemoryEvent) -> None:
+        self._versions.apply(event)
+        match event:
+            case MemoryAdded() | MemorySuperseded() | MemoryBackfilled():
+                self._opened.add(event.memory.memory_id)
+            case MemoryConfirmed():
+                self._confirmed.add(event.memory_id)
+
+    def _statement(self, item: Item, embedding: Embedding | None) -> Statement:
+        operation, saying = item.operation, item.saying
+        memory_id = ids.memory_id(self._outcome_id, item.index)
+        assistants = operation.said_by is Speaker.ASSISTANT and saying.source is Source.USER
+        return Statement(
+            said_at=saying.said_at,
+            expiry_told=operation.expires_at,
+            continuation_id=ids.memory_id(self._outcome_id, item.index + CONTINUATION_INDEX),
+            memory=Memory(
+                memory_id=memory_id,
+                lineage_id=memory_id,
+                kind=operation.kind,
+                content=operation.content,
+                slot=operation.slot,
+                about=operation.about,
+                importance=operation.importance,
+                confidence=operation.confidence,
+                source=Source.ASSISTANT if assistants else saying.source,
+                turn_id=saying.turn_id,
+                conversation_id=saying.conversation_id,
+                quote=operation.quote,
+                valid_from=item.valid_from,
+                recorded_at=self._now,
+                expires_at=item.expires_at,
+                embedding=embedding,
+                provenance=saying.provenance,
+            ),
+        )
+
+    def _state(self, operation: Operation, statement: Statement) -> Decided:
+        """Return the events for an addition or an update."""
+        named = None
+        if operation.action is Action.UPDATE and operation.reference is not None:
+            if operation.reference not in self._live_before:
+                return RejectionReason.UNKNOWN_REFERENCE
+            named = self._versions.get(operation.reference)
+        if operation.slot in SINGLE_VALUED:
+            siblings = self._versions.of_slot(operation.slot, operation.about)
+            return self._unless_repeated(place(statement, siblings))
+        twin = self._twin(statement)
+        if twin is not None and not expired(twin.memory, statement.said_at):
+            return self._unless_repeated((statement.confirms(twin.memory),))
+        displaced = twin or named
+        if displaced is None or not displaced.live or not _same_attribute(displaced, operation):
+            return place(statement, ())
+        return place(statement, self._versions.of_lineage(displaced.memory.lineage_id))
+
+    def _twin(self, statement: Statement) -> StoredMemory | None:
+        """Return the version that states the same and was not replaced before this was said."""
+        twins = [
+            stored
+            for stored in self._versions.held()
+            if key_of(stored.memory) == key_of(statement.memory)
+            and (stored.memory.valid_to is None or statement.said_at < stored.memory.valid_to)
+        ]
+        return max(twins, key=lambda stored: stored.live, default=None)
+
+    def _unless_repeated(self, events: Sequence[MemoryEvent]) -> Sequence[MemoryEvent]:
+        """Return nothing where this record did already what the events would do.
+
+        A statement that a proposal makes twice neither confirms what it brought forth itself, nor
+        confirms anything twice.
+        """
+        match events:
+            case (MemoryConfirmed(memory_id=memory_id),) if (
+                memory_id in self._opened or memory_id in self._confirmed
+            ):
+                return ()
+            case _:
+                return events
+
+
+def reject(place: int, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:
+    """Return the event by which the operation at a place is refused."""
+    return ProposalRejected(operation=place, reasons=reasons)
+
+
+def _rejected(item: Item, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:
+    return reject(item.index, reasons)
+
+
+def _same_attribute(stored: StoredMemory, operation: Operation) -> bool:
+    return stored.memory.slot is operation.slot and stored.memory.about == operation.about
