@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -46,6 +46,33 @@ def read_body(body: object, model: type[BodyType], *, whole: str) -> BodyType:
         return model.model_validate(body)
     except ValidationError as error:
         raise _explained(error, body, model, whole) from None
+
+
+def documented_body(*models: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of a request's body, any of the models, as OpenAPI has it."""
+    schemas = [json_schema_of(model) for model in models]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+def json_schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON Schema as one piece, which can stand inside of another document."""
+    schema = model.model_json_schema()
+    inner = schema.pop("$defs", {})
+
+    def whole(part: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+        if isinstance(part, list):
+            return [whole(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        reference = part.get("$ref")
+        if reference is None:
+            return {name: whole(value) for name, value in part.items()}
+        rest = {name: whole(value) for name, value in part.items() if name != "$ref"}
+        return {**whole(inner[reference.removeprefix("#/$defs/")]), **rest}
+
+    result: dict[str, Any] = whole(schema)
+    return result
 
 
 def _require_names_once(body: object, model: type[BaseModel]) -> None:
@@ -169,8 +196,8 @@ def _problem_and_remedy(
 ) -> tuple[str, str]:
     bounds = detail.get("ctx", {})
     match detail["type"]:
-        case "literal_error":
-            return "is none of its values", f"send one of {bounds['expected']}"
+        case "enum":
+            return "is none of its values", f"send {bounds['expected']}"
         case "greater_than_equal":
             return "is too small", f"send {bounds['ge']} or more"
         case "less_than_equal":
@@ -188,8 +215,6 @@ def _wanted(model: type[BaseModel], place: list[str]) -> str:
     kinds = _kinds(model, place[0])
     if model.model_fields[place[0]].json_schema_extra == MOMENT:
         return f"send a time in quotes, such as {_EXAMPLE}"
-    if get_origin(kinds[0]) is Literal:
-        return f"send one of {', '.join(map(repr, get_args(kinds[0])))}"
     if kinds == [str]:
         return "send a JSON string, in quotes"
     return "send a whole number" if kinds == [int] else "send a JSON string or a number"

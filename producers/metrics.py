@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Final
 
 from prometheus_client import Counter
@@ -32,4 +33,39 @@ def refusals_counted(origin: Origin, *, turns: int = 1) -> Iterator[None]:
         yield
     except Exception as error:
         count_refused(origin, error, turns=turns)
+        raise
+
+
+class Command(StrEnum):
+    """What is appended beside turns."""
+
+    SYSTEM_FACT = "system-fact"
+    FLAG_DECISION = "flag-decision"
+    SESSION_END = "session-end"
+
+
+COMMANDS_ACCEPTED: Final = Counter(
+    "memledger_commands_accepted_total",
+    "Records beside turns that the log acknowledged, by what they are",
+    ["command"],
+)
+COMMANDS_REFUSED: Final = Counter(
+    "memledger_commands_refused_total",
+    "Requests for such a record that were refused, by what they asked for and error",
+    ["command", "error"],
+)
+
+
+def count_command(command: Command) -> None:
+    """Count a record that the log acknowledged."""
+    COMMANDS_ACCEPTED.labels(command.value).inc()
+
+
+@contextmanager
+def command_refusals_counted(command: Command) -> Iterator[None]:
+    """Count an error that passes through as the refusal of a command."""
+    try:
+        yield
+    except Exception as error:
+        COMMANDS_REFUSED.labels(command.value, type(error).__name__).inc()
         raise

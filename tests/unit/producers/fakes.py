@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 from producers.append import TurnIdentity
@@ -16,8 +17,11 @@ from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import LogPosition, LogRecord, SealedRecord, open_record
+from schemas.memory import Record
 from schemas.records import Origin, Turn
 from schemas.tree import SeedSet
+
+RecordType = TypeVar("RecordType", bound=Record)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -100,9 +104,15 @@ class InMemoryLog:
         return future
 
     def turns_of(self, keys: SubjectKeys) -> list[Turn]:
-        """Open every record of a subject, in the order of its partition."""
+        """Open every turn of a subject, in the order of its partition."""
+        return [turn for _, turn in self.opened(Turn, keys)]
+
+    def opened(
+        self, expected: type[RecordType], keys: SubjectKeys
+    ) -> list[tuple[LogRecord, RecordType]]:
+        """Return every record of a subject, as it stands and opened as ``expected``."""
         return [
-            open_record(Turn, read, keys)
+            (read, open_record(expected, read, keys))
             for read in map(_as_read, self.records)
             if read.header().subject == keys.subject
         ]
