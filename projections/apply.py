@@ -29,6 +29,7 @@ from projections.columns import (
     distinct_versions,
     grouped,
     insert_columns,
+    merge_columns,
     retract_columns,
 )
 from projections.dead_letters import DeadLetterBox
@@ -40,7 +41,8 @@ from projections.opening import (
     RefusedOutcome,
     open_outcomes,
 )
-from projections.read_model import ReadModel, subjects_text
+from projections.outcome_statements import spending_columns, statements
+from projections.read_model import ReadModel, name_tenants, subjects_text
 from projections.vectors import usable_halves
 from schemas import ids
 from schemas.database import Connection, load_queries
@@ -193,6 +195,9 @@ class Applier:
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
             changed, left_out = await self._change(connection, counted)
+            for name, columns in statements(counted):
+                await _execute(connection, name, columns)
+            await self._spend(connection, counted)
             await self._finish(connection, batch, counted)
             # What Postgres refuses is raised here and not by the commit.
             await pipeline.sync()
@@ -327,6 +332,13 @@ class Applier:
         await _execute(connection, "insert_memories", columns)
         return vectors.count(None)
 
+    async def _spend(self, connection: Connection, counted: Sequence[OpenedOutcome]) -> None:
+        """Add up what outcomes cost; the tenants are known only now that keys are."""
+        columns = spending_columns(counted)
+        if columns is not None:
+            await name_tenants(connection, set(columns["tenants"]))
+            await _execute(connection, "add_spending", columns)
+
     async def _finish(
         self, connection: Connection, batch: Batch, counted: Sequence[OpenedOutcome]
     ) -> None:
@@ -381,6 +393,9 @@ def _updates(group: ChangeGroup) -> list[tuple[str, Columns, int]]:
     if group.retracts:
         named = distinct_versions(group.retracts)
         updates.append(("retract_memories", retract_columns(group.retracts), named))
+    if group.merges:
+        named = distinct_versions(group.merges)
+        updates.append(("merge_memories", merge_columns(group.merges), named))
     return updates
 
 

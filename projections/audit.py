@@ -175,6 +175,7 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "equal": comparison.equal,
         "subjects": comparison.subjects,
         "rows": comparison.rows,
+        "spending_differs": list(comparison.spending_differs),
         "embeddings_waiting": comparison.embeddings_waiting,
         "differences": differences,
     }

@@ -9,9 +9,11 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from projections.flag_fold import FlagRow
 from projections.fold import ClosedTurn, MemoryRow
 from projections.vectors import usable_halves
 from schemas.memory import statement_key
+from schemas.waiting import WaitingTurn
 
 CanonicalRow: TypeAlias = str
 """JSON with sorted keys; times in UTC with microseconds; bytes in hexadecimal digits."""
@@ -38,10 +40,41 @@ MEMORY_COLUMNS: Final = (
     "last_confirmed_at",
     "confirmations",
     "expires_at",
+    "expiry_confirmed_at",
+    "provenance",
+    "merged_from",
+    "merged_into",
+    "merged_valid_from",
+    "merged_at",
     "embedding_model",
     "embedding",
 )
 """What a digest covers: everything that the log decides."""
+
+WAITING_COLUMNS: Final = (
+    "partition",
+    "turn_offset",
+    "conversation_id",
+    "cause",
+    "occurred_at",
+    "received_at",
+)
+FLAG_COLUMNS: Final = (
+    "flag_id",
+    "tenant",
+    "state",
+    "turn_id",
+    "conversation_id",
+    "reasons",
+    "proposed",
+    "said_at",
+    "utc_offset_minutes",
+    "flagged_at",
+    "actor",
+    "reason",
+    "decided_at",
+    "decided_by_turn",
+)
 
 
 def row_of_columns(columns: Sequence[object]) -> CanonicalRow:
@@ -62,6 +95,10 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
         "retracted_at": row.retracted_at,
         "last_confirmed_at": row.last_confirmed_at,
         "confirmations": row.confirmations,
+        "expiry_confirmed_at": row.expiry_confirmed_at,
+        "merged_into": None if row.merged is None else row.merged.merged_into,
+        "merged_valid_from": None if row.merged is None else row.merged.merged_valid_from,
+        "merged_at": None if row.merged is None else row.merged.merged_at,
         "embedding_model": None if halves is None else embedder,
         "embedding": halves,
     }
@@ -69,17 +106,59 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
     return _spelled(values)
 
 
-def closed_turn_row(turn_id: UUID, closing: str, offset: int) -> CanonicalRow:
+def closed_turn_row(
+    turn_id: UUID, closing: str | None, offset: int | None, settled_offset: int | None
+) -> CanonicalRow:
     """Return the spelling of how a turn closed."""
-    return _spelled({"turn_id": turn_id, "closing": closing, "outcome_offset": offset})
+    return _spelled(
+        {
+            "turn_id": turn_id,
+            "closing": closing,
+            "outcome_offset": offset,
+            "settled_offset": settled_offset,
+        }
+    )
 
 
 def closed_turn_rows(closed: Mapping[UUID, ClosedTurn]) -> dict[UUID, CanonicalRow]:
     """Return the spelling of how turns closed, by turn."""
     return {
-        turn_id: closed_turn_row(turn_id, how.closing.value, how.offset)
+        turn_id: closed_turn_row(turn_id, how.closing.value, how.offset, how.settled_offset)
         for turn_id, how in closed.items()
     }
+
+
+def waiting_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
+    """Return the spelling of a turn that waits, its columns in the order above."""
+    return _spelled(dict(zip(WAITING_COLUMNS, columns, strict=True)))
+
+
+def waiting_row_of_fold(waiting: WaitingTurn, *, partition: int) -> CanonicalRow:
+    """Return the spelling of a turn that waits in a fold of a partition."""
+    values: dict[str, object] = waiting.deferral.model_dump()
+    values |= {"partition": partition, "turn_offset": waiting.turn_offset}
+    assert values.keys() == set(WAITING_COLUMNS), "a deferral has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
+    return _spelled(values)
+
+
+def flag_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
+    """Return the spelling of a flag, its columns in the order above."""
+    return _spelled(dict(zip(FLAG_COLUMNS, columns, strict=True)))
+
+
+def flag_row_of_fold(flag_id: UUID, row: FlagRow, *, tenant: str | None) -> CanonicalRow:
+    """Return the spelling of a flag of a fold, of a subject of that tenant."""
+    values: dict[str, object] = dict.fromkeys(FLAG_COLUMNS)
+    values |= {"flag_id": flag_id, "tenant": tenant, "state": row.state}
+    if row.raised is not None:
+        values |= row.raised.model_dump(exclude={"event", "version", "operation"})
+        # As the table holds it: JSON, in which a time is text.
+        values["proposed"] = row.raised.proposed.model_dump(mode="json")
+    if row.decided is not None:
+        values |= row.decided.decision.model_dump(exclude={"event", "version"})
+        values["decided_by_turn"] = row.decided.turn_id
+    assert values.keys() == set(FLAG_COLUMNS), "a flag has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
+    return _spelled(values)
 
 
 def digest_of(rows: Iterable[CanonicalRow]) -> str:

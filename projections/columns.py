@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from projections.fold import Change, Close, Confirm, Insert, MemoryRow, Retract, new_row
+from projections.fold import Change, Close, Confirm, Insert, MemoryRow, Merge, Retract, new_row
 from projections.vectors import HalfVectors, Halves
-from schemas.memory import statement_key
+from schemas.memory import Record, statement_key
 
 Columns: TypeAlias = dict[str, Any]
 """Parameters of a statement: for each name a list, or vectors, with one element a row."""
@@ -28,6 +28,7 @@ class ChangeGroup:
     closes: list[Close] = field(default_factory=list)
     confirms: list[Confirm] = field(default_factory=list)
     retracts: list[Retract] = field(default_factory=list)
+    merges: list[Merge] = field(default_factory=list)
 
     def add(self, change: Change) -> None:
         """Append a change to those of its kind."""
@@ -40,6 +41,8 @@ class ChangeGroup:
                 self.confirms.append(change)
             case Retract():
                 self.retracts.append(change)
+            case Merge():
+                self.merges.append(change)
 
 
 def grouped(changes: Iterable[Change]) -> Iterator[ChangeGroup]:
@@ -61,7 +64,11 @@ def grouped(changes: Iterable[Change]) -> Iterator[ChangeGroup]:
         yield group
 
 
-def distinct_versions(changes: Sequence[Close] | Sequence[Confirm] | Sequence[Retract]) -> int:
+Updates: TypeAlias = Sequence[Close] | Sequence[Confirm] | Sequence[Retract] | Sequence[Merge]
+"""Changes of one kind, of versions that are there."""
+
+
+def distinct_versions(changes: Updates) -> int:
     """Return how many versions some changes name."""
     return len({(change.subject, change.memory_id) for change in changes})
 
@@ -98,9 +105,23 @@ def insert_columns(
         "recorded_at": [memory.recorded_at for memory in memories],
         "last_confirmed_at": [row.last_confirmed_at for row in rows],
         "expires_at": [memory.expires_at for memory in memories],
+        "provenance": [_json(memory.provenance) for memory in memories],
+        "merged_from": [array_text(memory.merged_from) for memory in memories],
         "embedding_model": [None if vector is None else embedder for vector in vectors],
         "embedding": HalfVectors(vectors),
     }
+
+
+def array_text(elements: Iterable[object]) -> str:
+    """Return ids, or names without special characters, as the text of an array.
+
+    Arrays of different lengths, one a row, cannot be elements of one parameter.
+    """
+    return "{" + ",".join(map(str, elements)) + "}"
+
+
+def _json(record: Record | None) -> str | None:
+    return None if record is None else record.model_dump_json()
 
 
 def _statement_key(row: MemoryRow) -> bytes:
@@ -118,7 +139,12 @@ def close_columns(closes: Sequence[Close]) -> Columns:
 
 def confirm_columns(confirms: Sequence[Confirm]) -> Columns:
     """Return the parameters that count confirmations."""
-    return _versions(confirms) | {"confirmed_at": [confirm.confirmed_at for confirm in confirms]}
+    renewals = [confirm.renewal for confirm in confirms]
+    return _versions(confirms) | {
+        "confirmed_at": [confirm.confirmed_at for confirm in confirms],
+        "renews": [renewal is not None for renewal in renewals],
+        "expires_at": [None if renewal is None else renewal.expires_at for renewal in renewals],
+    }
 
 
 def retract_columns(retracts: Sequence[Retract]) -> Columns:
@@ -126,7 +152,16 @@ def retract_columns(retracts: Sequence[Retract]) -> Columns:
     return _versions(retracts) | {"retracted_at": [retract.retracted_at for retract in retracts]}
 
 
-def _versions(changes: Sequence[Close] | Sequence[Confirm] | Sequence[Retract]) -> Columns:
+def merge_columns(merges: Sequence[Merge]) -> Columns:
+    """Return the parameters that let other versions stand for some."""
+    return _versions(merges) | {
+        "merged_into": [merge.merged_into for merge in merges],
+        "merged_valid_from": [merge.merged_valid_from for merge in merges],
+        "merged_at": [merge.merged_at for merge in merges],
+    }
+
+
+def _versions(changes: Updates) -> Columns:
     return {
         "subjects": [change.subject for change in changes],
         "memory_ids": [change.memory_id for change in changes],

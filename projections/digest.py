@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from projections.canonical_rows import (
@@ -15,12 +15,17 @@ from projections.canonical_rows import (
     closed_turn_row,
     closed_turn_rows,
     digest_of,
+    flag_row_of_columns,
+    flag_row_of_fold,
     row_of_columns,
     row_of_fold,
+    waiting_row_of_columns,
+    waiting_row_of_fold,
 )
 from projections.fold import ClosedTurn, SubjectState
-from projections.log_fold import LogFold
+from projections.log_fold import FoldedPartition, LogFold
 from projections.read_model import ReadModel, count_waiting, name_every_subject
+from projections.spending_digest import Sums, sums_differ
 from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import LogUnavailable
@@ -32,8 +37,9 @@ from schemas.topics import memories_topic
 _QUERIES: Final = load_queries("projections", "sql/digest.sql")
 _SUBJECTS_A_READ: Final = 500
 
-Rows = dict[UUID, CanonicalRow]
-"""A subject's rows by the id of the memory or of the turn."""
+RowKey: TypeAlias = tuple[Literal["memory", "turn", "waiting", "flag"], UUID]
+Rows: TypeAlias = dict[RowKey, CanonicalRow]
+"""A subject's rows by the id of the memory, of the turn or of the flag."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -41,7 +47,7 @@ class _Table:
     """What the table holds of a subject.
 
     Attributes:
-        rows: memories and closed turns.
+        rows: memories, closed turns, turns that wait, and flags.
         turns: the turns that were read and not buried, closed or not.
     """
 
@@ -58,7 +64,7 @@ class Difference:
         partition: its partition.
         table_digest: what the table's rows come to.
         log_digest: what the rows of the log's fold come to.
-        missing: ids of memories and turns that the log has and the table has not.
+        missing: ids of memories, turns and flags that the log has and the table has not.
         surplus: ids of those that the table has and the log has not.
         changed: ids of those that both have, differently.
     """
@@ -80,10 +86,12 @@ class Comparison:
         generation: the generation.
         positions: up to which offset of the memories topic, by partition.
         subjects: how many subjects were compared.
-        rows: how many memories and closed turns the log's fold has.
+        rows: how many rows the log's fold has: memories, closed turns, turns that wait, and flags.
         unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
             unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
+        spending_differs: the partitions in which the sums of what was spent are not those of the
+            log. Where outcomes are erased, whose cost nobody can read, a sum may be greater.
         embeddings_waiting: how many memories of the table wait for a vector: no difference, since
             a vector that is not in the log is made later.
     """
@@ -94,12 +102,13 @@ class Comparison:
     rows: int
     unreadable: int
     differences: tuple[Difference, ...]
+    spending_differs: tuple[int, ...]
     embeddings_waiting: int
 
     @property
     def equal(self) -> bool:
         """Whether the table is what the log says."""
-        return not self.differences
+        return not self.differences and not self.spending_differs
 
 
 class ReadModelComparer:
@@ -155,16 +164,26 @@ class ReadModelComparer:
                 # The system's records lie beside the turns that they are about, in any partition.
                 if system in states:
                     of_system.append(states.pop(system))
+                if await self._spending_differs(connection, partition, folded):
+                    tally.spending_differs.append(partition)
                 subjects = (of_table.get(partition, set()) | states.keys()) - {system}
                 for some in _chunks(subjects):
                     tables = await self._tables(connection, some, folded.erased_offsets)
                     for one in some:
                         table = tables.get(one, _Table())
                         of_one = [states[one]] if one in states else []
-                        tally.add(one, table.rows, self._rows_of(of_one, table.turns))
+                        log_rows = self._rows_of(
+                            of_one,
+                            table.turns,
+                            tenant=folded.tenants.get(one),
+                            partition=partition,
+                        )
+                        tally.add(one, table.rows, log_rows)
             tables = await self._tables(connection, [system], frozenset())
             table = tables.get(system, _Table())
-            tally.add(system, table.rows, self._rows_of(of_system, table.turns))
+            # Nothing of it waits, and it has no flags.
+            log_rows = self._rows_of(of_system, table.turns, tenant=None, partition=0)
+            tally.add(system, table.rows, log_rows)
         return Comparison(
             generation=self._read_model.generation,
             positions=positions,
@@ -172,6 +191,7 @@ class ReadModelComparer:
             rows=tally.rows,
             unreadable=tally.unreadable,
             differences=tuple(tally.differences),
+            spending_differs=tuple(tally.spending_differs),
             embeddings_waiting=waiting,
         )
 
@@ -193,31 +213,61 @@ class ReadModelComparer:
         found: defaultdict[UUID, _Table] = defaultdict(_Table)
         cursor = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
         for subject, memory_id, *columns in await cursor.fetchall():
-            found[subject].rows[memory_id] = row_of_columns((memory_id, *columns))
+            found[subject].rows["memory", memory_id] = row_of_columns((memory_id, *columns))
+        cursor = await connection.execute(_QUERIES["select_waiting"], asked, binary=True)
+        for subject, turn_id, *columns in await cursor.fetchall():
+            found[subject].rows["waiting", turn_id] = waiting_row_of_columns(columns)
+        cursor = await connection.execute(_QUERIES["select_flags"], asked, binary=True)
+        for subject, flag_id, *columns in await cursor.fetchall():
+            found[subject].rows["flag", flag_id] = flag_row_of_columns((flag_id, *columns))
         cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
-        for subject, turn_id, closing, offset in await cursor.fetchall():
+        for subject, turn_id, closing, offset, settled_offset in await cursor.fetchall():
             if subject in erased or offset in erased_offsets:
                 continue
             if offset is not None:
-                found[subject].rows[turn_id] = closed_turn_row(turn_id, closing, offset)
+                found[subject].rows["turn", turn_id] = closed_turn_row(
+                    turn_id, closing, offset, settled_offset
+                )
             if offset is not None or closing is None:
                 found[subject].turns.add(turn_id)
         return found
 
-    def _rows_of(self, states: Iterable[SubjectState], turns: Collection[UUID]) -> Rows:
+    async def _spending_differs(
+        self, connection: Connection, partition: int, folded: FoldedPartition
+    ) -> bool:
+        asked = {"partition": partition}
+        cursor = await connection.execute(_QUERIES["select_spending"], asked, binary=True)
+        table: Sums = {tuple(row[:4]): tuple(row[4:]) for row in await cursor.fetchall()}
+        return sums_differ(table, folded)
+
+    def _rows_of(
+        self,
+        states: Iterable[SubjectState],
+        turns: Collection[UUID],
+        *,
+        tenant: str | None,
+        partition: int,
+    ) -> Rows:
         """Return what the log says of a subject whose turns, as the table has them, are given."""
         rows: Rows = {}
         for state in states:
-            rows |= self._rows_of_memories(state)
-            rows |= closed_turn_rows(state.closed)
+            closed = closed_turn_rows(state.closed)
             if state.refused:
-                rows |= closed_turn_rows(self._refused(state, turns))
+                closed |= closed_turn_rows(self._refused(state, turns))
+            rows |= {("turn", turn_id): row for turn_id, row in closed.items()}
+            rows |= self._rows_of_memories(state)
+            for turn_id, waiting in state.waiting.items():
+                rows["waiting", turn_id] = waiting_row_of_fold(waiting, partition=partition)
+            for flag_id, flag in state.flags.items():
+                rows["flag", flag_id] = flag_row_of_fold(flag_id, flag, tenant=tenant)
         return rows
 
     def _rows_of_memories(self, state: SubjectState) -> Rows:
         model = self._read_model
         return {
-            memory_id: row_of_fold(row, embedder=model.embedder, dimension=model.dimension)
+            ("memory", memory_id): row_of_fold(
+                row, embedder=model.embedder, dimension=model.dimension
+            )
             for memory_id, row in state.memories.items()
         }
 
@@ -237,6 +287,7 @@ class _Tally:
     rows: int = 0
     unreadable: int = 0
     differences: list[Difference] = field(default_factory=list)
+    spending_differs: list[int] = field(default_factory=list)
 
     def add(self, subject: UUID, table: Rows, log: Rows) -> None:
         self.subjects += 1
@@ -251,11 +302,15 @@ class _Tally:
                 partition=partition_for(subject, self.partitions),
                 table_digest=table_digest,
                 log_digest=log_digest,
-                missing=tuple(sorted(log.keys() - table.keys())),
-                surplus=tuple(sorted(table.keys() - log.keys())),
-                changed=tuple(sorted(one for one in both if table[one] != log[one])),
+                missing=_ids(log.keys() - table.keys()),
+                surplus=_ids(table.keys() - log.keys()),
+                changed=_ids(one for one in both if table[one] != log[one]),
             )
         )
+
+
+def _ids(keys: Iterable[RowKey]) -> tuple[UUID, ...]:
+    return tuple(sorted({row_id for _, row_id in keys}))
 
 
 def _chunks(subjects: Collection[UUID]) -> Iterator[list[UUID]]:

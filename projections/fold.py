@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 from uuid import UUID
 
+from projections.flag_fold import FlagRow, decided_flags, raised_flags
+from projections.spending_fold import Spent, SpentOn, add_spending
 from schemas import ids
 from schemas.events import (
     FlagApproved,
@@ -20,14 +22,17 @@ from schemas.events import (
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
+    MemoryEnded,
     MemoryEvent,
     MemoryRetracted,
     MemorySuperseded,
     ProposalFlagged,
     ProposalRejected,
+    Renewal,
 )
 from schemas.memory import Memory
-from schemas.records import Closing, Outcome
+from schemas.records import Closing, Outcome, Settled
+from schemas.waiting import WaitingTurn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,11 +80,14 @@ class Confirm:
         subject: whose memory it is.
         memory_id: the version.
         confirmed_at: when it was stated.
+        renewal: when it ceases from then on; of several confirmations that say so the one with the
+            greatest time counts, of equal ones the last.
     """
 
     subject: UUID
     memory_id: UUID
     confirmed_at: datetime
+    renewal: Renewal | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +105,27 @@ class Retract:
     retracted_at: datetime
 
 
-Change: TypeAlias = Insert | Close | Confirm | Retract
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merge:
+    """Another version stands for this one from now on; the last word on which one counts.
+
+    Attributes:
+        subject: whose memory it is.
+        memory_id: the version that is served no more.
+        merged_into: the version that stands for it.
+        merged_valid_from: since when that one is true: before, this one still is what was true.
+        merged_at: when the ledger learnt it; the first time counts, since from then on this version
+            was not served, whichever stood for it.
+    """
+
+    subject: UUID
+    memory_id: UUID
+    merged_into: UUID
+    merged_valid_from: datetime
+    merged_at: datetime
+
+
+Change: TypeAlias = Insert | Close | Confirm | Retract | Merge
 """One change of one version; any but an insert is void where the version is not there."""
 
 
@@ -122,17 +150,22 @@ def _changes_of(event: MemoryEvent, subject: UUID) -> Iterator[Change]:
             if before is not None:
                 yield _close_before(before, memory, subject)
             yield Insert(subject=subject, memory=memory)
-        case MemoryConfirmed(memory_id=memory_id, confirmed_at=confirmed_at):
-            yield Confirm(subject=subject, memory_id=memory_id, confirmed_at=confirmed_at)
+        case MemoryConfirmed(memory_id=memory_id, confirmed_at=confirmed_at, renewal=renewal):
+            yield Confirm(
+                subject=subject, memory_id=memory_id, confirmed_at=confirmed_at, renewal=renewal
+            )
+        case MemoriesMerged():
+            yield from _merges(event, subject)
+        case MemoryEnded(memory_id=memory_id, valid_to=valid_to, ended_at=ended_at):
+            yield Close(
+                subject=subject,
+                memory_id=memory_id,
+                valid_to=valid_to,
+                closed_recorded_at=ended_at,
+            )
         case MemoryRetracted(memory_id=memory_id, retracted_at=retracted_at):
             yield Retract(subject=subject, memory_id=memory_id, retracted_at=retracted_at)
-        case (
-            MemoriesMerged()
-            | ProposalRejected()
-            | ProposalFlagged()
-            | FlagApproved()
-            | FlagRefused()
-        ):
+        case ProposalRejected() | ProposalFlagged() | FlagApproved() | FlagRefused():
             return
         case _:
             assert_never(event)
@@ -147,19 +180,36 @@ def _close_before(before: UUID, memory: Memory, subject: UUID) -> Close:
     )
 
 
+def _merges(event: MemoriesMerged, subject: UUID) -> Iterator[Change]:
+    memory = event.memory
+    yield Insert(subject=subject, memory=memory)
+    for version in dict.fromkeys((*memory.merged_from, *event.replaces)):
+        if version != memory.memory_id:
+            yield Merge(
+                subject=subject,
+                memory_id=version,
+                merged_into=memory.memory_id,
+                merged_valid_from=memory.valid_from,
+                merged_at=memory.recorded_at,
+            )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryRow:
     """A version with everything that later events said of it: one row of the read model.
 
     Attributes:
         subject: whose memory it is.
-        memory: the version; ``valid_to`` is what is known now.
+        memory: the version; ``valid_to`` and ``expires_at`` are what is known now.
         closed_recorded_at: when the ledger learnt ``valid_to``; ``None`` while it is open, or where
             it was known from the start.
         retracted_at: when it was withdrawn as wrong, or ``None``.
         last_confirmed_at: when it was last stated: at first the time since when it is true, which
             a replay gives again, unlike the time it was recorded.
         confirmations: how often it was stated again.
+        expiry_confirmed_at: the time of the confirmation that ``expires_at`` comes from; ``None``
+            where it came with the memory.
+        merged: how another version came to stand for it, or ``None``.
     """
 
     subject: UUID
@@ -168,6 +218,8 @@ class MemoryRow:
     retracted_at: datetime | None
     last_confirmed_at: datetime
     confirmations: int
+    expiry_confirmed_at: datetime | None = None
+    merged: Merge | None = None
 
 
 def new_row(insert: Insert) -> MemoryRow:
@@ -192,10 +244,17 @@ class LoggedOutcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClosedTurn:
-    """How a turn closed, and the offset of the outcome that closed it."""
+    """How a turn closed.
+
+    Attributes:
+        closing: how; of one that was deferred and then settled, how it closed at last.
+        offset: where the outcome that closed it, or deferred it, stands in the memories topic.
+        settled_offset: where the outcome stands that settled it; ``None`` unless it was deferred.
+    """
 
     closing: Closing
     offset: int
+    settled_offset: int | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -208,12 +267,18 @@ class SubjectState:
         closed: every turn that an outcome closed, by its id.
         refused: the offset of the first outcome of a turn that was set aside, by the outcome's id:
             from it alone nobody can tell which turn it closes.
+        waiting: the turns that were deferred and not settled, by their id.
+        flags: what was left to a person, by the flag's id.
+        spent: what asking models cost.
     """
 
     subject: UUID
     memories: dict[UUID, MemoryRow] = field(default_factory=dict)
     closed: dict[UUID, ClosedTurn] = field(default_factory=dict)
     refused: dict[UUID, int] = field(default_factory=dict)
+    waiting: dict[UUID, WaitingTurn] = field(default_factory=dict)
+    flags: dict[UUID, FlagRow] = field(default_factory=dict)
+    spent: dict[SpentOn, Spent] = field(default_factory=dict)
 
     def refuse(self, outcome_id: UUID, offset: int) -> None:
         """Take note of an outcome that was set aside; no later one of its turn counts."""
@@ -242,9 +307,34 @@ class SubjectState:
         if outcome.turn_id in self.closed or outcome_id in self.refused:
             return False
         self.closed[outcome.turn_id] = ClosedTurn(closing=outcome.closing, offset=logged.offset)
+        waiting = waiting_turn(outcome)
+        if waiting is not None:
+            self.waiting[outcome.turn_id] = waiting
+        for settled in outcome.settled:
+            self._settle(settled, logged.offset)
         for change in changes(outcome, self.subject):
             self._change(change)
+        for raised in raised_flags(outcome):
+            row = self.flags.get(raised.flag_id, FlagRow())
+            self.flags[raised.flag_id] = replace(row, raised=row.raised or raised)
+        for decided in decided_flags(outcome):
+            flag_id = decided.decision.flag_id
+            row = self.flags.get(flag_id, FlagRow())
+            self.flags[flag_id] = replace(row, decided=row.decided or decided)
+        add_spending(self.spent, outcome)
         return True
+
+    def _settle(self, settled: Settled, offset: int) -> None:
+        """Close a turn that waits; void for any other, so that nothing is settled twice."""
+        closed = self.closed.get(settled.turn_id)
+        if closed is None or closed.closing is not Closing.DEFERRED:
+            return
+        if settled.closing is Closing.DEFERRED:
+            return
+        self.closed[settled.turn_id] = replace(
+            closed, closing=settled.closing, settled_offset=offset
+        )
+        self.waiting.pop(settled.turn_id, None)
 
     def _change(self, change: Change) -> None:
         row = self.memories.get(change.memory_id)
@@ -255,7 +345,16 @@ class SubjectState:
             self.memories[change.memory_id] = _changed(row, change)
 
 
-def _changed(row: MemoryRow, change: Close | Confirm | Retract) -> MemoryRow:
+def waiting_turn(outcome: Outcome) -> WaitingTurn | None:
+    """Return the turn that an outcome lets wait; ``None`` where it does not."""
+    if outcome.closing is not Closing.DEFERRED or outcome.deferral is None:
+        return None
+    return WaitingTurn(
+        turn_id=outcome.turn_id, turn_offset=outcome.turn_offset, deferral=outcome.deferral
+    )
+
+
+def _changed(row: MemoryRow, change: Close | Confirm | Retract | Merge) -> MemoryRow:
     match change:
         case Close():
             return replace(
@@ -265,14 +364,29 @@ def _changed(row: MemoryRow, change: Close | Confirm | Retract) -> MemoryRow:
             )
         case Confirm():
             return replace(
-                row,
+                _renewed(row, change),
                 last_confirmed_at=max(row.last_confirmed_at, change.confirmed_at),
                 confirmations=row.confirmations + 1,
             )
         case Retract():
             first = change.retracted_at if row.retracted_at is None else row.retracted_at
             return replace(row, retracted_at=first)
+        case Merge():
+            first = change.merged_at if row.merged is None else row.merged.merged_at
+            return replace(row, merged=replace(change, merged_at=first))
     assert_never(change)
+
+
+def _renewed(row: MemoryRow, confirm: Confirm) -> MemoryRow:
+    said_at, before = confirm.confirmed_at, row.expiry_confirmed_at
+    if confirm.renewal is None or (before is not None and said_at < before):
+        return row
+    expires_at = confirm.renewal.expires_at
+    return replace(
+        row,
+        memory=row.memory.model_copy(update={"expires_at": expires_at}),
+        expiry_confirmed_at=said_at,
+    )
 
 
 def fold(outcomes: Iterable[LoggedOutcome], *, subject: UUID) -> SubjectState:

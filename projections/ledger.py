@@ -54,6 +54,8 @@ _MEMORY_COLUMNS: Final = (
     "valid_to",
     "recorded_at",
     "expires_at",
+    "provenance",
+    "merged_from",
 )
 
 
@@ -281,12 +283,13 @@ class PostgresLedger:
         [found] = await self._ask(
             {one.subject for one in asked}, [(_QUERIES["select_related"], named)]
         )
-        for place, *columns, retracted_at, last_confirmed_at in found:
+        for place, *columns, retracted_at, last_confirmed_at, merged_into in found:
             related[place].append(
                 StoredMemory(
                     memory=_memory(columns),
                     retracted=retracted_at is not None,
                     confirmed_at=(last_confirmed_at,),
+                    merged_into=merged_into,
                 )
             )
         return [tuple(stored) for stored in related]

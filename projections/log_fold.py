@@ -31,12 +31,14 @@ class FoldedPartition:
 
     Attributes:
         states: what it says of each subject that can still be read.
+        tenants: the tenant of each of them; ``None`` for the system's own subject.
         erased_offsets: where the outcomes stand that say nothing any more.
         unreadable: how many outcomes cannot be used: each is a dead letter, unless its subject has
             neither keys nor a record of their destruction.
     """
 
     states: dict[UUID, SubjectState] = field(default_factory=dict)
+    tenants: dict[UUID, str | None] = field(default_factory=dict)
     erased_offsets: set[int] = field(default_factory=set)
     unreadable: int = 0
 
@@ -129,6 +131,7 @@ class LogFold:
         folded.erased_offsets |= {buried.offset for buried in batch.buried_outcomes}
         for item in opened.outcomes:
             state = folded.state(item.subject)
+            folded.tenants[item.subject] = item.tenant
             state.apply(LoggedOutcome(offset=item.offset, outcome=item.outcome))
         for refused in opened.refused:
             folded.state(refused.subject).refuse(refused.outcome_id, refused.offset)

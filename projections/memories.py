@@ -14,11 +14,11 @@ from typing import Any, Final, Self
 from uuid import UUID
 
 from projections.read_model import ReadModel
-from projections.reading import Row, read_rows
+from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import InvalidInput
-from schemas.memory import Confidence, MemoryKind, Source
+from schemas.memory import Confidence, MemoryKind, Provenance, Source
 from schemas.slots import Slot
 
 LIMIT_DEFAULT: Final = 50
@@ -40,6 +40,8 @@ class MemoryState(StrEnum):
     """It was true until ``valid_to``."""
     RETRACTED = "retracted"
     """It never was true."""
+    MERGED = "merged"
+    """Another version stands for it since a consolidation."""
     EXPIRED = "expired"
     """It ceased by itself at ``expires_at``."""
 
@@ -52,10 +54,12 @@ class ListedMemory:
         memory_id: the version.
         lineage_id: the ``memory_id`` of the lineage's first version.
         state: what it is now.
-        kind, content, slot, about, importance, confidence, source: as in a memory.
-        turn_id: the turn that caused it.
-        conversation_id: the conversation of that turn.
-        quote: the exact words that caused it.
+        kind, content, slot, about, importance, confidence, source, provenance: as in a memory.
+        merged_from: the versions that it stands for since a consolidation.
+        merged_into: the version that stands for it, or ``None``.
+        turn_id: the turn that caused it, or the record that did.
+        conversation_id: the conversation of that turn; empty without one.
+        quote: the exact words that caused it; empty without a turn.
         valid_from: since when it is true.
         valid_to: until when it was true; ``None`` while it is.
         recorded_at: when the ledger learnt it.
@@ -78,6 +82,9 @@ class ListedMemory:
     importance: int
     confidence: Confidence
     source: Source
+    provenance: Provenance | None
+    merged_from: tuple[UUID, ...]
+    merged_into: UUID | None
     turn_id: UUID
     conversation_id: str
     quote: str
@@ -252,4 +259,6 @@ def _listed(row: Row) -> ListedMemory:
     fields["slot"] = Slot(row["slot"])
     fields["confidence"] = Confidence(row["confidence"])
     fields["source"] = Source(row["source"])
+    fields["provenance"] = provenance_of(row["provenance"])
+    fields["merged_from"] = tuple(row["merged_from"])
     return ListedMemory(**fields)

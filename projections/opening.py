@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
 from projections.batch import Poison, SealedOutcome
+from projections.flag_fold import decided_flags, raised_flags
 from projections.fold import Change, Insert, changes
 from schemas import ids
 from schemas.errors import RecordInvalid, SealBroken
@@ -24,12 +25,14 @@ class OpenedOutcome:
 
     Attributes:
         subject: whose turn it closes.
+        tenant: the subject's tenant; ``None`` for the system's own subject.
         offset: where it stands in the memories topic.
         outcome: what was decided.
         changes: what that changes.
     """
 
     subject: UUID
+    tenant: str | None
     offset: int
     outcome: Outcome
     changes: tuple[Change, ...]
@@ -178,7 +181,9 @@ def _open(
     if outcome.closing is Closing.ERASED and subject == system_subject:
         outcome_id = ids.outcome_id(generation, outcome.turn_id)
         return ErasedOutcome(subject=None, outcome_id=outcome_id, offset=offset)
-    return OpenedOutcome(subject=subject, offset=offset, outcome=outcome, changes=changed)
+    return OpenedOutcome(
+        subject=subject, tenant=state.tenant, offset=offset, outcome=outcome, changes=changed
+    )
 
 
 def _check(
@@ -196,9 +201,29 @@ def _check(
     if sealed.header.record_id != ids.outcome_id(generation, outcome.turn_id):
         raise RecordInvalid("outcome: its id is not the one that its turn has in this generation")
     for change in changed:
-        if isinstance(change, Insert) and any("\0" in text for text in _texts(change.memory)):
+        if isinstance(change, Insert) and _holds_nul(_texts(change.memory)):
             raise RecordInvalid("outcome: a text of a memory holds a NUL character")
+    if _holds_nul(_other_texts(outcome)):
+        raise RecordInvalid("outcome: a text beside its memories holds a NUL character")
 
 
-def _texts(memory: Memory) -> tuple[str, ...]:
-    return memory.content, memory.about, memory.quote, memory.conversation_id
+def _holds_nul(texts: Iterable[str | None]) -> bool:
+    return any(text is not None and "\0" in text for text in texts)
+
+
+def _texts(memory: Memory) -> Iterator[str | None]:
+    yield from (memory.content, memory.about, memory.quote, memory.conversation_id)
+    if memory.provenance is not None:
+        origin = memory.provenance
+        yield from (origin.system, origin.type, origin.reference)
+
+
+def _other_texts(outcome: Outcome) -> Iterator[str | None]:
+    yield from (outcome.extractor, outcome.model)
+    if outcome.deferral is not None:
+        yield outcome.deferral.conversation_id
+    for raised in raised_flags(outcome):
+        operation = raised.proposed
+        yield from (operation.content, operation.about, operation.quote, raised.conversation_id)
+    for decided in decided_flags(outcome):
+        yield from (decided.decision.actor, decided.decision.reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -224,6 +224,16 @@ async def name_subjects(connection: Connection, subjects: Iterable[UUID]) -> Non
 def subjects_text(subjects: Iterable[UUID]) -> str:
     """Return subjects as the text of an array, which the setting that names them holds."""
     return "{" + ",".join(map(str, subjects)) + "}"
+
+
+async def name_tenants(connection: Connection, tenants: Collection[str]) -> None:
+    """Let a transaction see what is kept for some tenants as a whole: flags, and what they spent.
+
+    Args:
+        connection: a connection inside a transaction; the naming ends with it.
+        tenants: the tenants' names; none makes it see nothing.
+    """
+    await connection.execute(_QUERIES["name_tenants"], {"tenants": sorted(tenants)})
 
 
 async def name_every_subject(connection: Connection) -> None:

@@ -10,6 +10,7 @@ from psycopg.rows import dict_row
 
 from projections.read_model import ReadModel, name_subjects
 from schemas.database import load_queries
+from schemas.memory import Provenance
 
 _QUERIES: Final = load_queries("projections", "sql/reading.sql")
 
@@ -35,3 +36,8 @@ async def read_rows(
             await cursor.execute(query, parameters)
             await connection.execute(_QUERIES["end_reading"])
         return list(await cursor.fetchall())
+
+
+def provenance_of(column: Mapping[str, Any] | None) -> Provenance | None:
+    """Return the provenance that a column holds as JSON."""
+    return None if column is None else Provenance.model_validate(column)

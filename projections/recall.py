@@ -17,12 +17,12 @@ from uuid import UUID, uuid4
 
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
-from projections.reading import Row, read_rows
+from projections.reading import Row, provenance_of, read_rows
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import EmbedderMismatch, InvalidInput, NotCaughtUp
-from schemas.memory import Confidence, MemoryKind, Source
+from schemas.memory import Confidence, MemoryKind, Provenance, Source
 from schemas.partitioning import partition_for
 from schemas.ports import Embedder, Vectors
 from schemas.slots import Slot
@@ -63,9 +63,9 @@ class RecalledMemory:
         memory_id: the version.
         lineage_id: the ``memory_id`` of the lineage's first version.
         score: cosine similarity of question and content, at most 1.
-        kind, slot, about, content, importance, confidence, source: as in a memory.
-        quote: the exact words that caused it.
-        turn_id: the turn they were said in.
+        kind, slot, about, content, importance, confidence, source, provenance: as in a memory.
+        quote: the exact words that caused it; empty where no turn did.
+        turn_id: the turn they were said in, or the record that caused it.
         valid_from: since when it is true.
         valid_to: until when it was true, as far as it was known at the moment asked for.
         recorded_at: when the ledger learnt it.
@@ -81,6 +81,7 @@ class RecalledMemory:
     importance: int
     confidence: Confidence
     source: Source
+    provenance: Provenance | None
     quote: str
     turn_id: UUID
     valid_from: datetime
@@ -367,6 +368,7 @@ def _memory(row: Row) -> RecalledMemory:
         importance=row["importance"],
         confidence=Confidence(row["confidence"]),
         source=Source(row["source"]),
+        provenance=provenance_of(row["provenance"]),
         quote=row["quote"],
         turn_id=row["turn_id"],
         valid_from=row["valid_from"].astimezone(UTC),

@@ -10,7 +10,10 @@ SELECT partition, next_offset FROM positions WHERE topic = %(topic)s ORDER BY pa
 
 -- name: select_subjects
 -- Return every subject that has rows.
-SELECT subject FROM memories UNION SELECT subject FROM turns;
+SELECT subject FROM memories
+UNION SELECT subject FROM turns
+UNION SELECT subject FROM waiting_turns
+UNION SELECT subject FROM flags;
 
 -- name: select_memories
 -- Return every column of some subjects' memories that the log decides: a vector that was made later
@@ -19,13 +22,37 @@ SELECT
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
     closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,
+    expiry_confirmed_at, provenance, merged_from, merged_into, merged_valid_from, merged_at,
     CASE WHEN vector_made_at IS NULL THEN embedding_model END,
     CASE WHEN vector_made_at IS NULL THEN embedding END
 FROM memories
 WHERE subject = ANY (%(subjects)b::uuid[]);
 
 -- name: select_turns
--- Return how some subjects' turns closed, by which outcome; both are NULL for one that is open.
-SELECT subject, turn_id, closing, outcome_offset
+-- Return how some subjects' turns closed, by which outcomes; all NULL for one that is open.
+SELECT subject, turn_id, closing, outcome_offset, settled_offset
 FROM turns
 WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_waiting
+-- Return every column of some subjects' turns that wait.
+SELECT
+    subject, turn_id, partition, turn_offset, conversation_id, cause, occurred_at, received_at
+FROM waiting_turns
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_flags
+-- Return every column of some subjects' flags.
+SELECT
+    subject, flag_id, tenant, state, turn_id, conversation_id, reasons, proposed, said_at,
+    utc_offset_minutes, flagged_at, actor, reason, decided_at, decided_by_turn
+FROM flags
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_spending
+-- Return what asking models cost, as it is added up in a partition.
+SELECT
+    tenant, day, extractor, model, closings, turns, calls, input_tokens, output_tokens,
+    cache_read_tokens, cache_write_tokens
+FROM spending
+WHERE partition = %(partition)s;

@@ -84,7 +84,7 @@ SELECT
     asked.place, nearest.memory_id, nearest.lineage_id, nearest.kind, nearest.content,
     nearest.slot, nearest.about, nearest.importance, nearest.confidence, nearest.source,
     nearest.turn_id, nearest.conversation_id, nearest.quote, nearest.valid_from, nearest.valid_to,
-    nearest.recorded_at, nearest.expires_at
+    nearest.recorded_at, nearest.expires_at, nearest.provenance, nearest.merged_from
 FROM unnest(%(subjects)b::uuid[], %(vectors)b::halfvec[], %(most)b::integer[])
     WITH ORDINALITY AS asked (subject, vector, most, place)
 CROSS JOIN LATERAL (
@@ -94,6 +94,7 @@ CROSS JOIN LATERAL (
         AND memories.embedding IS NOT NULL
         AND memories.valid_to IS NULL
         AND memories.retracted_at IS NULL
+        AND memories.merged_into IS NULL
         AND (memories.expires_at IS NULL OR memories.expires_at > now())
     ORDER BY distance, memories.memory_id
     LIMIT asked.most
@@ -126,8 +127,8 @@ SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
     memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
     memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
-    memories.valid_to, memories.recorded_at, memories.expires_at, memories.retracted_at,
-    memories.last_confirmed_at
+    memories.valid_to, memories.recorded_at, memories.expires_at, memories.provenance,
+    memories.merged_from, memories.retracted_at, memories.last_confirmed_at, memories.merged_into
 FROM lineages
 JOIN memories ON memories.subject = lineages.subject
     AND memories.lineage_id = lineages.lineage_id

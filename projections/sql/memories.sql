@@ -6,10 +6,11 @@
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
     conversation_id, quote, valid_from, valid_to, recorded_at, closed_recorded_at, retracted_at,
-    last_confirmed_at, confirmations, expires_at,
+    last_confirmed_at, confirmations, expires_at, provenance, merged_from, merged_into,
     CASE
         WHEN retracted_at IS NOT NULL THEN 'retracted'
         WHEN valid_to IS NOT NULL THEN 'superseded'
+        WHEN merged_into IS NOT NULL THEN 'merged'
         WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
         ELSE 'live'
     END AS state,
@@ -21,11 +22,14 @@ WHERE subject = %(subject)s
         WHEN %(as_of)s::timestamptz IS NULL THEN
             valid_to IS NULL
             AND retracted_at IS NULL
+            AND merged_into IS NULL
             AND (expires_at IS NULL OR expires_at > %(now)s::timestamptz)
         ELSE
             valid_from <= %(as_of)s::timestamptz
             AND (valid_to IS NULL OR valid_to > %(as_of)s::timestamptz)
             AND retracted_at IS NULL
+            -- Before the version that stands for it was true, this one is what was.
+            AND (merged_into IS NULL OR merged_valid_from > %(as_of)s::timestamptz)
             AND (expires_at IS NULL OR expires_at > %(as_of)s::timestamptz)
     END
     AND (

@@ -185,16 +185,26 @@ WHERE turns.subject = settled.subject
 INSERT INTO memories (
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
-    last_confirmed_at, expires_at, embedding_model, embedding
+    last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
 )
-SELECT * FROM unnest(
+SELECT
+    subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
+    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    last_confirmed_at, expires_at, provenance::jsonb, merged_from::uuid[], embedding_model,
+    embedding
+FROM unnest(
     %(subject)b::uuid[], %(memory_id)b::uuid[], %(lineage_id)b::uuid[], %(kind)b::text[],
     %(content)b::text[], %(statement_key)b::bytea[], %(slot)b::text[], %(about)b::text[],
     %(importance)b::smallint[], %(confidence)b::text[], %(source)b::text[], %(turn_id)b::uuid[],
     %(conversation_id)b::text[], %(quote)b::text[], %(valid_from)b::timestamptz[],
     %(valid_to)b::timestamptz[], %(recorded_at)b::timestamptz[],
     %(last_confirmed_at)b::timestamptz[], %(expires_at)b::timestamptz[],
+    %(provenance)b::text[], %(merged_from)b::text[],
     %(embedding_model)b::text[], %(embedding)b::halfvec[]
+) AS listed (
+    subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
+    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
 )
 ON CONFLICT (subject, memory_id) DO NOTHING;
 
@@ -213,15 +223,28 @@ FROM (
 WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
 
 -- name: confirm_memories
--- Count confirmations; the greatest time counts.
+-- Count confirmations; the greatest time counts, for the expiry the greatest of those that set one,
+-- and of equal times the last.
 UPDATE memories
 SET
     last_confirmed_at = greatest(memories.last_confirmed_at, counted.confirmed_at),
-    confirmations = memories.confirmations + counted.times
+    confirmations = memories.confirmations + counted.times,
+    expires_at = CASE
+        WHEN counted.renewed_at >= coalesce(memories.expiry_confirmed_at, '-infinity')
+            THEN counted.expires_at
+        ELSE memories.expires_at
+    END,
+    expiry_confirmed_at = greatest(memories.expiry_confirmed_at, counted.renewed_at)
 FROM (
-    SELECT subject, memory_id, max(confirmed_at) AS confirmed_at, count(*) AS times
-    FROM unnest(%(subjects)b::uuid[], %(memory_ids)b::uuid[], %(confirmed_at)b::timestamptz[])
-        AS listed (subject, memory_id, confirmed_at)
+    SELECT
+        subject, memory_id, max(confirmed_at) AS confirmed_at, count(*) AS times,
+        max(confirmed_at) FILTER (WHERE renews) AS renewed_at,
+        (array_agg(expires_at ORDER BY confirmed_at DESC, place DESC) FILTER (WHERE renews))[1]
+            AS expires_at
+    FROM unnest(
+        %(subjects)b::uuid[], %(memory_ids)b::uuid[], %(confirmed_at)b::timestamptz[],
+        %(renews)b::boolean[], %(expires_at)b::timestamptz[]
+    ) WITH ORDINALITY AS listed (subject, memory_id, confirmed_at, renews, expires_at, place)
     GROUP BY subject, memory_id
 ) AS counted
 WHERE memories.subject = counted.subject AND memories.memory_id = counted.memory_id;
@@ -237,6 +260,147 @@ FROM (
     ORDER BY subject, memory_id, place
 ) AS first
 WHERE memories.subject = first.subject AND memories.memory_id = first.memory_id;
+
+-- name: merge_memories
+-- Let other versions stand for some: the last word on which one counts, and the first time that any
+-- did.
+UPDATE memories
+SET
+    merged_into = latest.merged_into,
+    merged_valid_from = latest.merged_valid_from,
+    merged_at = coalesce(memories.merged_at, latest.first_merged_at)
+FROM (
+    SELECT DISTINCT ON (subject, memory_id)
+        subject, memory_id, merged_into, merged_valid_from,
+        first_value(merged_at) OVER (PARTITION BY subject, memory_id ORDER BY place)
+            AS first_merged_at
+    FROM unnest(
+        %(subjects)b::uuid[], %(memory_ids)b::uuid[], %(merged_into)b::uuid[],
+        %(merged_valid_from)b::timestamptz[], %(merged_at)b::timestamptz[]
+    ) WITH ORDINALITY AS listed (
+        subject, memory_id, merged_into, merged_valid_from, merged_at, place
+    )
+    ORDER BY subject, memory_id, place DESC
+) AS latest
+WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
+
+-- name: defer_turns
+-- Let turns wait, of outcomes that counted.
+INSERT INTO waiting_turns (
+    subject, turn_id, partition, turn_offset, conversation_id, cause, occurred_at, received_at
+)
+SELECT * FROM unnest(
+    %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(partitions)b::integer[],
+    %(turn_offsets)b::bigint[], %(conversation_ids)b::text[], %(causes)b::text[],
+    %(occurred_at)b::timestamptz[], %(received_at)b::timestamptz[]
+)
+ON CONFLICT (subject, turn_id) DO NOTHING;
+
+-- name: settle_turns
+-- Close turns that wait, each by the first outcome that settles it and stands behind the one that
+-- let it wait. A turn that closed in any other way is left as it is.
+WITH listed AS (
+    SELECT DISTINCT ON (turns.subject, turns.turn_id)
+        turns.subject, turns.turn_id, listed.closing, listed.outcome_offset
+    FROM unnest(
+        %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(closings)b::text[],
+        %(outcome_offsets)b::bigint[]
+    ) WITH ORDINALITY AS listed (subject, turn_id, closing, outcome_offset, place)
+    JOIN turns ON turns.subject = listed.subject AND turns.turn_id = listed.turn_id
+    WHERE turns.closing = %(deferred)s AND turns.outcome_offset < listed.outcome_offset
+    ORDER BY turns.subject, turns.turn_id, listed.place
+),
+settled AS (
+    UPDATE turns
+    SET closing = listed.closing, settled_offset = listed.outcome_offset
+    FROM listed
+    WHERE turns.subject = listed.subject AND turns.turn_id = listed.turn_id
+)
+DELETE FROM waiting_turns USING listed
+WHERE waiting_turns.subject = listed.subject AND waiting_turns.turn_id = listed.turn_id;
+
+-- name: raise_flags
+-- Leave operations to a person; one that is known already stays as it is.
+INSERT INTO flags (
+    subject, flag_id, tenant, turn_id, conversation_id, reasons, proposed, said_at,
+    utc_offset_minutes, flagged_at
+)
+SELECT DISTINCT ON (subject, flag_id)
+    subject, flag_id, tenant, turn_id, conversation_id, reasons::text[], proposed::jsonb, said_at,
+    utc_offset_minutes, flagged_at
+FROM unnest(
+    %(subjects)b::uuid[], %(flag_ids)b::uuid[], %(tenants)b::text[], %(turn_ids)b::uuid[],
+    %(conversation_ids)b::text[], %(reasons)b::text[], %(proposed)b::text[],
+    %(said_at)b::timestamptz[], %(utc_offset_minutes)b::integer[], %(flagged_at)b::timestamptz[]
+) WITH ORDINALITY AS listed (
+    subject, flag_id, tenant, turn_id, conversation_id, reasons, proposed, said_at,
+    utc_offset_minutes, flagged_at, place
+)
+ORDER BY subject, flag_id, place
+ON CONFLICT (subject, flag_id) DO UPDATE
+SET
+    turn_id = excluded.turn_id,
+    conversation_id = excluded.conversation_id,
+    reasons = excluded.reasons,
+    proposed = excluded.proposed,
+    said_at = excluded.said_at,
+    utc_offset_minutes = excluded.utc_offset_minutes,
+    flagged_at = excluded.flagged_at
+WHERE flags.flagged_at IS NULL;
+
+-- name: decide_flags
+-- Decide flags, whether they are there or not; the first decision about each counts.
+INSERT INTO flags (
+    subject, flag_id, tenant, state, actor, reason, decided_at, decided_by_turn
+)
+SELECT DISTINCT ON (subject, flag_id)
+    subject, flag_id, tenant, state, actor, reason, decided_at, decided_by_turn
+FROM unnest(
+    %(subjects)b::uuid[], %(flag_ids)b::uuid[], %(tenants)b::text[], %(states)b::text[],
+    %(actors)b::text[], %(reasons)b::text[], %(decided_at)b::timestamptz[],
+    %(decided_by_turns)b::uuid[]
+) WITH ORDINALITY AS listed (
+    subject, flag_id, tenant, state, actor, reason, decided_at, decided_by_turn, place
+)
+ORDER BY subject, flag_id, place
+ON CONFLICT (subject, flag_id) DO UPDATE
+SET
+    state = excluded.state,
+    actor = excluded.actor,
+    reason = excluded.reason,
+    decided_at = excluded.decided_at,
+    decided_by_turn = excluded.decided_by_turn
+WHERE flags.decided_at IS NULL;
+
+-- name: add_spending
+-- Add what asking models cost to the sums, in one order for every writer.
+INSERT INTO spending (
+    partition, day, tenant, extractor, model, closings, turns, calls, input_tokens, output_tokens,
+    cache_read_tokens, cache_write_tokens
+)
+SELECT
+    partition, day, tenant, extractor, model, count(*), sum(turns), sum(calls),
+    sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens)
+FROM unnest(
+    %(partitions)b::integer[], %(days)b::date[], %(tenants)b::text[], %(extractors)b::text[],
+    %(models)b::text[], %(turns)b::bigint[], %(calls)b::bigint[], %(input_tokens)b::bigint[],
+    %(output_tokens)b::bigint[], %(cache_read_tokens)b::bigint[],
+    %(cache_write_tokens)b::bigint[]
+) AS listed (
+    partition, day, tenant, extractor, model, turns, calls, input_tokens, output_tokens,
+    cache_read_tokens, cache_write_tokens
+)
+GROUP BY partition, day, tenant, extractor, model
+ORDER BY partition, day, tenant, extractor, model
+ON CONFLICT (partition, day, tenant, extractor, model) DO UPDATE
+SET
+    closings = spending.closings + excluded.closings,
+    turns = spending.turns + excluded.turns,
+    calls = spending.calls + excluded.calls,
+    input_tokens = spending.input_tokens + excluded.input_tokens,
+    output_tokens = spending.output_tokens + excluded.output_tokens,
+    cache_read_tokens = spending.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = spending.cache_write_tokens + excluded.cache_write_tokens;
 
 -- name: finish
 -- Raise the floors of proposals, which never fall, and tell who listens, once the transaction has
@@ -255,3 +419,10 @@ SELECT pg_notify('memledger_applied', payload) FROM unnest(%(payloads)b::text[])
 -- Count the open turns of each partition that has any.
 SELECT partition, count(*) FROM open_turns WHERE partition = ANY (%(partitions)b::integer[])
 GROUP BY partition;
+
+-- name: count_waiting_turns
+-- Count the turns of some partitions that wait, by what for, with the time that the oldest of them
+-- was accepted; the caller may see all of them.
+SELECT partition, cause, count(*), min(received_at)
+FROM waiting_turns WHERE partition = ANY (%(partitions)b::integer[])
+GROUP BY partition, cause;

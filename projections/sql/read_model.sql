@@ -37,6 +37,10 @@ LIMIT %(limit)s;
 -- Let this transaction see and write the rows of these subjects, which come as an array's text.
 SELECT set_config('memledger.subjects', %(subjects)s, true);
 
+-- name: name_tenants
+-- Let this transaction see what is kept for these tenants as a whole, and write what they spent.
+SELECT set_config('memledger.tenants', (%(tenants)b::text[])::text, true);
+
 -- name: name_every_subject
 -- Let this transaction see the rows of every subject: for audits.
 SELECT set_config('memledger.every_subject', 'yes', true);
@@ -50,4 +54,6 @@ FROM (
 
 -- name: ping
 -- Find out whether the database answers and has the tables that questions read; reads no row.
-SELECT FROM read_model, positions, open_turns, turns, memories LIMIT 0;
+SELECT
+FROM read_model, positions, open_turns, turns, memories, waiting_turns, flags, spending
+LIMIT 0;

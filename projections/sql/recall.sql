@@ -15,6 +15,7 @@ WITH candidates AS MATERIALIZED (
     WHERE subject = %(subject)s
         AND valid_to IS NULL
         AND retracted_at IS NULL
+        AND merged_into IS NULL
         AND (expires_at IS NULL OR expires_at > %(now)s)
 ),
 totals AS (
@@ -37,7 +38,8 @@ SELECT
     ) AS first_open,
     memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
     memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from, memories.valid_to, memories.recorded_at
+    memories.quote, memories.valid_from, memories.valid_to, memories.recorded_at,
+    memories.provenance
 FROM totals
 LEFT JOIN best ON true
 LEFT JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = best.memory_id
@@ -47,7 +49,8 @@ ORDER BY best.score DESC, best.memory_id;
 -- Return the same for another moment: what was true at as_of, as far as it was known at known_at.
 -- Without as_of: what was held to be true at known_at. Without known_at: with what is known now.
 -- A valid_to that was learnt after known_at counts as open; of the versions of a lineage that then
--- seem to hold at one time, the one that began last is meant.
+-- seem to hold at one time, the one that began last is meant. What another version stands for is left
+-- out, unless that was learnt after known_at, or the other one was not true yet at as_of.
 WITH known AS (
     SELECT
         memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding,
@@ -61,6 +64,11 @@ WITH known AS (
         AND (
             retracted_at IS NULL
             OR retracted_at > coalesce(%(known_at)s::timestamptz, 'infinity')
+        )
+        AND (
+            merged_into IS NULL
+            OR merged_at > coalesce(%(known_at)s::timestamptz, 'infinity')
+            OR merged_valid_from > coalesce(%(as_of)s::timestamptz, 'infinity')
         )
 ),
 held AS (
@@ -105,7 +113,8 @@ SELECT
     ) AS first_open,
     memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
     memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from, best.valid_to, memories.recorded_at
+    memories.quote, memories.valid_from, best.valid_to, memories.recorded_at,
+    memories.provenance
 FROM totals
 LEFT JOIN best ON true
 LEFT JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = best.memory_id

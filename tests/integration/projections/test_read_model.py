@@ -87,9 +87,12 @@ def test_who_does_not_migrate_a_read_model_refuses_one_of_another_release(
     async def scenario() -> None:
         await (await _open(postgres_url, embedder="one", dimension=8)).close()
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
-            await connection.execute("DELETE FROM gen_g1.schema_migrations WHERE number = 5")
+            await connection.execute(
+                "DELETE FROM gen_g1.schema_migrations "
+                "WHERE number = (SELECT max(number) FROM gen_g1.schema_migrations)"
+            )
 
-        with pytest.raises(MigrationError, match="'g1' has 4 migrations, this release 5"):
+        with pytest.raises(MigrationError, match=r"'g1' has \d+ migrations, this release \d+"):
             await open_read_model(postgres_url, generation="g1", embedder="one", dimension=8)
 
     asyncio.run(scenario())

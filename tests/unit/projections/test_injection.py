@@ -32,6 +32,7 @@ def _memory(content: str, **changed: Any) -> RecalledMemory:
         "importance": 3,
         "confidence": Confidence.STATED,
         "source": Source.USER,
+        "provenance": None,
         "quote": "quote",
         "turn_id": ID,
         "valid_from": datetime(2026, 3, 1, 9, tzinfo=UTC),
