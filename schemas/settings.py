@@ -9,9 +9,11 @@ from typing import Final, Literal, Self
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from schemas.errors import ConfigurationError
+from schemas.setting_problems import problem_of
 from schemas.topics import BROKERS_REPLICATION, checked_generation
 
 DEFAULT_TENANT = "local"
@@ -67,6 +69,10 @@ class Settings(BaseSettings):
             ``session``, or ``hybrid``: at once for what the user asks to be remembered or
             forgotten, else at the end.
         session_idle_s: after how long without a turn a chat session counts as over.
+        prices: a TOML file of what models cost; ``None`` where no price is known.
+        budgets: a TOML file of what each tenant may spend; ``None`` for no limits.
+        consolidate_episodes_min: how many episodes of a quiet user start a consolidation, where the
+            extractor can do one; 0 for never.
         session_timeout_s: how long the broker waits for a silent worker before it hands its
             partitions over.
         gateway_host, gateway_port: where the HTTP API listens.
@@ -104,6 +110,9 @@ class Settings(BaseSettings):
     extract_timeout_s: float = Field(default=30.0, gt=0)
     extraction_mode: Literal["turn", "session", "hybrid"] = "turn"
     session_idle_s: float = Field(default=1800.0, ge=1, le=30 * 86400)
+    prices: Path | None = None
+    budgets: Path | None = None
+    consolidate_episodes_min: int = Field(default=20, ge=0)
     session_timeout_s: float = Field(default=30.0, ge=6)
     gateway_host: str = "127.0.0.1"
     gateway_port: int = Field(default=8765, ge=0, le=65535)
@@ -118,12 +127,12 @@ class Settings(BaseSettings):
     def _empty_home_counts_as_unset(cls, value: object) -> object:
         return default_home() if value == "" else value
 
-    @field_validator("key_directory", mode="before")
+    @field_validator("key_directory", "prices", "budgets", mode="before")
     @classmethod
-    def _empty_key_directory_counts_as_unset(cls, value: object) -> object:
+    def _empty_path_counts_as_unset(cls, value: object) -> object:
         return None if value == "" else value
 
-    @field_validator("home", "key_directory")
+    @field_validator("home", "key_directory", "prices", "budgets")
     @classmethod
     def _same_from_every_directory(cls, value: Path | None) -> Path | None:
         return None if value is None else value.absolute()
@@ -192,8 +201,9 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise ConfigurationError(
                 "; ".join(
-                    f"{_variable(str(detail['loc'][0]))}: {detail['msg']}"
-                    for detail in error.errors(include_url=False)
+                    f"{_variable(name)}: {problem_of(detail, _field(name))}"
+                    for detail in error.errors(include_url=False, include_input=False)
+                    for name in [str(detail["loc"][0])]
                 )
             ) from None
 
@@ -201,6 +211,12 @@ class Settings(BaseSettings):
     def keys_home(self) -> Path:
         """The key directory, given or by default."""
         return self.key_directory if self.key_directory is not None else self.home / "keys"
+
+
+def _field(name: str) -> FieldInfo:
+    """Return a setting by its name, or by the variable that it is read from."""
+    fields = Settings.model_fields
+    return fields[name] if name in fields else fields[name.lower()]
 
 
 def _variable(name: str) -> str:

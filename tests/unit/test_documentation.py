@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from deploy.cli import main
+from processors import budget_metrics
 from processors import metrics as worker_metrics
 from producers import metrics as producer_metrics
 from projections import projector_metrics, vector_metrics
@@ -126,6 +127,7 @@ def test_every_metric_is_documented_with_its_type_and_labels() -> None:
         for module, process in (
             (producer_metrics, "gateway"),
             (worker_metrics, "worker"),
+            (budget_metrics, "worker"),
             (vector_metrics, "worker"),
             (projector_metrics, "projector"),
         )
