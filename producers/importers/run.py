@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from producers.importers.destinations import Destination
 from producers.importers.formats import AUTO, choose, named
@@ -74,6 +74,7 @@ async def import_file(
     tenant: str,
     user: str | None,
     path: Path,
+    opened: BinaryIO | None = None,
     format_name: str = AUTO,
     progress: Callable[[ImportProgress], None] = _ignored,
     clock: Callable[[], datetime] = utc_now,
@@ -89,6 +90,8 @@ async def import_file(
         tenant: whose users these are.
         user: whose conversations these are where the file does not tell.
         path: the export.
+        opened: the export itself, where it is open already; see
+            :class:`~producers.importers.sources.Export`.
         format_name: a format's name, or ``auto`` to go by the content.
         progress: called after every batch.
         clock: the current time, aware.
@@ -105,7 +108,7 @@ async def import_file(
     """
     owner = Owner(None if user is None else text.clean_user_id(user))
     asked = named(format_name)
-    with Export(path) as export:
+    with Export(path, opened) as export:
         choice = await asyncio.to_thread(choose, export, asked)
         if owner.user_id is None and not choice.importer.names_users:
             raise InvalidInput(

@@ -49,14 +49,19 @@ class Export:
         members: the files that it is or holds, in order.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, opened: BinaryIO | None = None) -> None:
         """Open a file and look at how it is packed.
+
+        Args:
+            path: the file.
+            opened: the file itself, where it is open already and has no path: ``path`` is only
+                what it is called then. It can be read from any place, and is closed with this.
 
         Raises:
             InvalidInput: it cannot be read, or is packed in a way that is not read here.
         """
         self.path = path
-        self._file = _opened(path)
+        self._file = _opened(path) if opened is None else opened
         try:
             self._size = self._file.seek(0, 2)
             self._file.seek(0)

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deploy.cli import import_hints, importing, main
+from deploy.cli.import_files import GivenFile
 from deploy.cli.import_hints import hint_for
 from producers.importers.formats import IMPORTERS
 from producers.importers.left_out import LeftOut
@@ -89,6 +90,54 @@ def test_what_is_printed_is_bounded(tmp_path: Path) -> None:
     assert len(told["unreadable"]) + told["unreadable_more"] == 300
 
 
+def test_standard_input_is_a_file_too(tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps({**LINE, "user_id": user}) for user in ("ann", "ben"))
+    ran = CliRunner().invoke(main, ["import", "-", "--dry-run", "--json"], input=lines)
+    assert ran.exit_code == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["file"], told["format"], told["accepted"]) == ("-", "jsonlines", 2)
+    zipped(tmp_path / "a.zip", FILES)
+    packed = (tmp_path / "a.zip").read_bytes()
+    options = ("--format", "claude", "--dry-run", "--json")
+    ran = CliRunner().invoke(main, ["import", "-", *options], input=packed)
+    assert ran.exit_code == 0, ran.stderr
+    alone = json.loads(run(str(tmp_path / "a.zip"), *options).stdout)
+    assert {**json.loads(ran.stdout), "file": alone["file"]} == alone
+
+
+def test_standard_input_twice_or_of_no_known_format_is_refused() -> None:
+    twice = CliRunner().invoke(main, ["import", "-", "-", "--dry-run"], input="")
+    assert twice.exit_code == 2
+    assert "FILE: names standard input (-) more than once" in twice.stderr
+    unknown = CliRunner().invoke(main, ["import", "-", "--dry-run"], input="hello")
+    assert unknown.exit_code == 2
+    assert "standard input" in unknown.stderr
+
+
+def test_of_several_files_each_is_told_and_one_that_is_no_export_costs_no_other(
+    tmp_path: Path,
+) -> None:
+    first = lines_in(tmp_path / "first", LINE)
+    bad = tmp_path / "bad"
+    bad.write_text("hello")
+    last = lines_in(tmp_path / "last", {**LINE, "user_text": "again"}, LINE)
+
+    ran = run(first, str(bad), last, "--dry-run", "--json")
+
+    assert ran.exit_code == 1, ran.stderr
+    told = json.loads(ran.stdout)["files"]
+    assert [file["file"] for file in told] == [first, str(bad), last]
+    assert [file.get("accepted") for file in told] == [1, None, 2]
+    assert "format" in told[1]["error"]
+
+    shown = run(first, str(bad), last, "--dry-run")
+    assert shown.exit_code == 1
+    assert f"memledger: {bad}: " in shown.stderr
+    assert shown.stdout.count("would be added, 0 there already") == 2
+    assert shown.stdout.index(first) < shown.stdout.index(last)
+    assert run(first, last, "--dry-run").exit_code == 0
+
+
 def test_files_passed_over_are_told_with_why(tmp_path: Path) -> None:
     zipped(tmp_path / "a.zip", {**FILES, "note.txt": b"hello"})
     ran = run(str(tmp_path / "a.zip"), "--format", "claude", "--dry-run")
@@ -128,7 +177,11 @@ def test_ctrl_c_says_what_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: list[str], told: str
 ) -> None:
     async def interrupted(_asked: object, note: Any) -> None:
-        note(ImportProgress(accepted=500, already_there=0, refused=0, unreadable=0, bytes_read=1))
+        for accepted, path in ((200, "one"), (300, "two")):
+            seen = ImportProgress(
+                accepted=accepted, already_there=0, refused=0, unreadable=0, bytes_read=1
+            )
+            note(GivenFile(path=Path(path), size=2), seen)
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(60)
 
