@@ -70,3 +70,38 @@ def test_an_empty_home_counts_as_unset_and_a_relative_one_is_made_absolute(
     monkeypatch.setenv("MEMLEDGER_KEY_DIRECTORY", "keys")
     settings = Settings.from_environment()
     assert (settings.home, settings.keys_home) == (tmp_path / "below", tmp_path / "keys")
+
+
+@pytest.mark.parametrize(
+    ("variable", "told", "message"),
+    [
+        ("GATEWAY_PORT", "99999", "is too large: give 0 to 65535, or leave it out for 8765"),
+        ("GATEWAY_PORT", "http", "is not a whole number: give one, or leave it out for 8765"),
+        ("WINDOW_MAX", "0", "is too small: give 1 or more, or leave it out for 1000"),
+        ("EXTRACT_TIMEOUT_S", "0", "is too small: give more than 0.0, or leave it out for 30.0"),
+        ("EXTRACT_TIMEOUT_S", "soon", "is not a number: give one, or leave it out for 30.0"),
+        ("RECALL_MIN_SIMILARITY", "7", "is too large: give -1 to 1, or leave it out"),
+        ("BROKER", "other", "is none of its values: give 'kafka' or 'trial'"),
+        ("EMBEDDER_MODEL", "", "is empty: give a value, or leave it out for text-embedding-3-sm"),
+        ("REPLICATION", "0", "give 1 to 16, or -1 for the broker's own default"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_told_with_what_to_give(
+    variable: str, told: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"MEMLEDGER_{variable}", told)
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.from_environment()
+    assert str(refused.value).startswith(f"MEMLEDGER_{variable}: {message}")
+
+
+def test_every_number_among_the_settings_is_refused_with_a_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = [name for name, field in Settings.model_fields.items() if field.annotation is int]
+    assert len(numbers) > 5
+    for name in numbers:
+        monkeypatch.setenv(f"MEMLEDGER_{name.upper()}", "-99")
+        with pytest.raises(ConfigurationError, match=r"give (-?\d+ to \d+|\d+ or more)"):
+            Settings.from_environment()
+        monkeypatch.delenv(f"MEMLEDGER_{name.upper()}")
