@@ -221,6 +221,11 @@ class MemoryRow:
     expiry_confirmed_at: datetime | None = None
     merged: Merge | None = None
 
+    @property
+    def merged_into(self) -> UUID | None:
+        """The version that stands for it, or ``None``."""
+        return None if self.merged is None else self.merged.merged_into
+
 
 def new_row(insert: Insert) -> MemoryRow:
     """Return the row of a version of which nothing was said yet."""

@@ -15,6 +15,7 @@ from schemas.keyring import SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
 from schemas.memory import Memory, statement_key
+from schemas.partitioning import partition_for
 from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing, Outcome
 from schemas.slots import Slot
@@ -31,6 +32,8 @@ class _Partition:
     owner: str | None = None
     opened: dict[UUID, int] = field(default_factory=dict)
     closed: dict[UUID, Outcome] = field(default_factory=dict)
+    closings: dict[UUID, Closing] = field(default_factory=dict)
+    states: dict[UUID, SubjectState] = field(default_factory=dict)
     refused: set[UUID] = field(default_factory=set)
 
 
@@ -38,7 +41,7 @@ class MemoryLedger:
     """Folds a log in memory, when it is told to or at once.
 
     Attributes:
-        at_once: whether every question is answered as of the end of the log.
+        at_once: whether questions about a partition are answered as of the end of the log.
         failure: raised by every question while it is set.
         nearest: what each context names as the nearest memories.
         contexts: how often a context was asked for.
@@ -57,7 +60,6 @@ class MemoryLedger:
         self._memories = memories_topic(generation)
         self._partitions = partitions
         self._states: dict[int, _Partition] = defaultdict(_Partition)
-        self._subjects: dict[UUID, SubjectState] = {}
         self._moved = asyncio.Event()
 
     async def project(self, partition: int, *, most: int = 1_000_000) -> None:
@@ -80,6 +82,24 @@ class MemoryLedger:
     def outcomes(self, partition: int) -> dict[UUID, Outcome]:
         """Return the outcome that counts, by turn."""
         return self._states[partition].closed
+
+    @property
+    def subjects(self) -> list[UUID]:
+        """The subjects of which anything was decided."""
+        return [subject for state in self._states.values() for subject in state.states]
+
+    def state(self, subject: UUID) -> SubjectState:
+        """Return what the log says of a subject, as far as it was folded."""
+        states = self._states[partition_for(subject, self._partitions)].states
+        return states.get(subject) or SubjectState(subject=subject)
+
+    def closings(self, partition: int) -> dict[UUID, Closing]:
+        """Return how each turn of a partition closed; of one that was settled, how at last."""
+        return dict(self._states[partition].closings)
+
+    async def folded(self, partition: int) -> dict[UUID, SubjectState]:
+        """Return what is folded of each subject of a partition."""
+        return (await self._asked(partition)).states
 
     async def claim(self, partition: int, owner: str) -> None:
         """Make ``owner`` the holder of a partition."""
@@ -113,9 +133,8 @@ class MemoryLedger:
         """Return what is known of a turn."""
         self.contexts += 1
         state = await self._asked(partition)
-        closed = state.closed.get(turn_id)
-        closing = None if closed is None else closed.closing
-        if closed is None and ids.outcome_id(self._generation, turn_id) in state.refused:
+        closing = state.closings.get(turn_id)
+        if closing is None and ids.outcome_id(self._generation, turn_id) in state.refused:
             closing = Closing.DEAD_LETTERED
         return TurnContext(
             closing=closing,
@@ -133,7 +152,7 @@ class MemoryLedger:
     ) -> tuple[StoredMemory, ...]:
         """Return every version of the lineages that hold any of what is named."""
         self._check()
-        state = self._subjects.get(subject)
+        state = self._states[partition_for(subject, self._partitions)].states.get(subject)
         rows = () if state is None else tuple(state.memories.values())
         lineages = {
             row.memory.lineage_id
@@ -178,8 +197,13 @@ class MemoryLedger:
         state.opened.pop(outcome.turn_id, None)
         # The lowest offset of an id wins.
         state.closed.setdefault(outcome.turn_id, outcome)
-        told = self._subjects.setdefault(subject, SubjectState(subject=subject))
-        told.apply(LoggedOutcome(offset=record.position.offset, outcome=outcome))
+        state.closings.setdefault(outcome.turn_id, outcome.closing)
+        told = state.states.setdefault(subject, SubjectState(subject=subject))
+        if told.apply(LoggedOutcome(offset=record.position.offset, outcome=outcome)):
+            for settled in outcome.settled:
+                closed = told.closed.get(settled.turn_id)
+                if closed is not None:
+                    state.closings[settled.turn_id] = closed.closing
 
     def _refuse(self, state: _Partition, outcome_id: UUID) -> None:
         closed = (ids.outcome_id(self._generation, turn_id) for turn_id in state.closed)
@@ -203,9 +227,10 @@ def _stored(row: MemoryRow) -> StoredMemory:
         memory=row.memory.model_copy(update={"embedding": None}),
         retracted=row.retracted_at is not None,
         confirmed_at=(row.last_confirmed_at,),
+        merged_into=None if row.merged is None else row.merged.merged_into,
     )
 
 
 def closings(ledger: MemoryLedger, partition: int) -> dict[UUID, Closing]:
     """Return how each turn of a partition closed."""
-    return {turn: outcome.closing for turn, outcome in ledger.outcomes(partition).items()}
+    return ledger.closings(partition)
