@@ -15,6 +15,7 @@ from schemas.settings import DEFAULT_TENANT
 from schemas.text import clean_identifier
 
 _TOKEN_PARTS: Final = 3
+_OTHERS_SHOWN_MAX: Final = 5
 
 
 @click.group()
@@ -32,13 +33,31 @@ def keys() -> None:
 @click.option("--new-tenant", is_flag=True, help="Make the tenant first.")
 @json_option
 def create(*, tenant: str, new_tenant: bool, as_json: bool) -> None:
-    """Make an API key and print it, this once: only its hash is kept."""
+    """Make an API key and print it, this once: only its hash is kept.
+
+    Each call makes another key; those before it go on working.
+    """
     name = clean_identifier("--tenant", tenant)
-    token = asyncio.run(_create(name, new_tenant=new_tenant))
+    token, others = asyncio.run(_create(name, new_tenant=new_tenant))
     if as_json:
-        print_json({"tenant": name, "key_id": token.split("_")[1], "api_key": token})
-    else:
-        click.echo(token)
+        print_json(
+            {
+                "tenant": name,
+                "key_id": token.split("_")[1],
+                "api_key": token,
+                "other_key_ids": others,
+            }
+        )
+        return
+    click.echo(token)
+    if others:
+        listed = ", ".join(others[:_OTHERS_SHOWN_MAX])
+        more = f" and {len(others) - _OTHERS_SHOWN_MAX} more" if others[_OTHERS_SHOWN_MAX:] else ""
+        click.echo(
+            f"note: this is another key of the tenant {name}; its others go on working: "
+            f"{listed}{more}. Revoke what nobody uses by `memledger keys revoke KEY_ID`",
+            err=True,
+        )
 
 
 @keys.command()
@@ -53,12 +72,14 @@ def revoke(*, key_id: str, as_json: bool) -> None:
         click.echo(f"revoked {key_id}")
 
 
-async def _create(tenant: str, *, new_tenant: bool) -> str:
+async def _create(tenant: str, *, new_tenant: bool) -> tuple[str, list[str]]:
+    """Return the new key and the ids of the valid keys that the tenant has besides."""
     settings = running_settings()
     async with keyring_of(settings, resolve(settings)) as keyring:
         if new_tenant:
             await keyring.ensure_tenant(tenant)
-        return await keyring.create_api_key(tenant)
+        others = await keyring.api_key_ids(tenant)
+        return await keyring.create_api_key(tenant), others
 
 
 async def _revoke(key_id: str) -> None:

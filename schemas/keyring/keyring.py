@@ -157,6 +157,14 @@ class Keyring:
         await self._store.insert_api_key(key.key_id, key.digest, await self._tenant_id(tenant))
         return key.token
 
+    async def api_key_ids(self, tenant: str) -> list[str]:
+        """Return the ids of a tenant's valid API keys, the oldest first; none is a secret.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        return await self._store.api_key_ids(await self._tenant_id(tenant))
+
     async def revoke_api_key(self, key_id: str) -> None:
         """Refuse an API key from now on; other processes follow within a lease.
 

@@ -107,6 +107,11 @@ class KeyringStore:
         rows = await self._read("select_api_key", {"key_id": key_id})
         return (rows[0][0], rows[0][1]) if rows else None
 
+    async def api_key_ids(self, tenant_id: UUID) -> list[str]:
+        """Return the ids of a tenant's valid API keys, the oldest first."""
+        rows = await self._read("select_api_key_ids", {"tenant_id": tenant_id})
+        return [row[0] for row in rows]
+
     # Subjects
 
     async def living_users(self, tenant_id: UUID, indexes: Collection[bytes]) -> Snapshot:

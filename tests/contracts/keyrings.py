@@ -180,6 +180,31 @@ class SubjectDirectoryContract:
 
         play(act)
 
+    def test_makes_nobody_who_is_only_looked_for(self, play: PlayDirectory) -> None:
+        async def act(site: DirectorySite) -> None:
+            for _ in range(2):
+                found = await site.directory.subjects_for("acme", ["ann"], create=False)
+                assert dict(found) == {}
+            made = await site.subject("acme", "ann")
+            found = await site.directory.subjects_for("acme", ["ann", "ben"], create=False)
+            assert {user: keys.subject for user, keys in found.items()} == {"ann": made}
+
+        play(act)
+
+    def test_gives_a_subjects_keys_with_its_tenant_until_it_is_erased(
+        self, play: PlayDirectory
+    ) -> None:
+        async def act(site: DirectorySite) -> None:
+            subject = await site.subject("acme", "ann")
+            state = (await site.directory.keys([subject]))[subject]
+            assert isinstance(state, SubjectKeys)
+            assert (state.subject, state.tenant) == (subject, "acme")
+            await site.erase("acme", "ann")
+            await site.directory.fresh_keys([subject])
+            assert isinstance((await site.directory.keys([subject]))[subject], Erased)
+
+        play(act)
+
     def test_keeps_tenants_apart(self, play: PlayDirectory) -> None:
         async def act(site: DirectorySite) -> None:
             subjects = {await site.subject(tenant, "ann") for tenant in ("acme", "acme-corp")}

@@ -271,6 +271,9 @@ def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str])
     made = memledger(
         "keys", "create", "--tenant", "acme", "--new-tenant", "--json", environment=running
     ).json()
+    assert made["other_key_ids"] == []
+    another = memledger("keys", "create", "--tenant", "acme", environment=running)
+    assert f"its others go on working: {made['key_id']}" in another.errors
     client = httpx.Client(
         base_url=state.gateway_url, headers={"Authorization": f"Bearer {made['api_key']}"}
     )

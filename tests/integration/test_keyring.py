@@ -220,6 +220,11 @@ class TestApiKeys:
                 for _ in range(2):
                     assert await keyring.authenticate(ours) == TENANT
                     assert await keyring.authenticate(theirs) == "other"
+                more = await keyring.create_api_key(TENANT)
+                ids = [token.split("_")[1] for token in (ours, more)]
+                assert await keyring.api_key_ids(TENANT) == ids
+                await keyring.revoke_api_key(ids[0])
+                assert await keyring.api_key_ids(TENANT) == ids[1:]
 
         asyncio.run(scenario())
 

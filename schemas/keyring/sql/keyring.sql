@@ -53,6 +53,12 @@ SELECT a.digest, t.name
 FROM api_keys a JOIN tenants t USING (tenant_id)
 WHERE a.key_id = %(key_id)s AND a.revoked_at IS NULL;
 
+-- name: select_api_key_ids
+-- List the valid API keys of a tenant, the oldest first.
+SELECT key_id FROM api_keys
+WHERE tenant_id = %(tenant_id)s AND revoked_at IS NULL
+ORDER BY created_at, key_id;
+
 -- name: select_users
 -- Find the living subjects of a tenant's users, with the last destruction of the same snapshot.
 SELECT s.user_index, s.subject, s.wrapped, b.bucket_id, b.epoch, b.key_version, b.wrapped,
