@@ -41,8 +41,13 @@ class MemorySpending:
                 turns=spent.turns,
                 usage=spent.usage,
             )
-            for (on, of), spent in sorted(sums.items(), key=lambda item: (item[0][0].day, item[0]))
+            for (on, of), spent in sorted(sums.items(), key=_by_day_and_tenant)
         )
+
+
+def _by_day_and_tenant(item: tuple[tuple[SpentOn, str], Spent]) -> tuple[date, str, str, str]:
+    (on, of), _ = item
+    return on.day, of, on.extractor, on.model
 
 
 class MemoryFlags:

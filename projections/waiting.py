@@ -1,0 +1,91 @@
+"""Which turns wait; implements :class:`schemas.waiting.WaitingTurns`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from projections.read_model import ReadModel, name_every_subject
+from projections.reading import read_rows
+from schemas.database import load_queries
+from schemas.records import Deferral, DeferralCause
+from schemas.waiting import WaitingConversation, WaitingTurn
+
+_QUERIES: Final = load_queries("projections", "sql/waiting.sql")
+
+
+class PostgresWaitingTurns:
+    """The turns that wait, as a read model has them.
+
+    Args:
+        read_model: the generation's tables.
+    """
+
+    def __init__(self, read_model: ReadModel) -> None:
+        self._read_model = read_model
+
+    async def of_conversation(
+        self, *, subject: UUID, conversation_id: str, below: int, limit: int
+    ) -> tuple[WaitingTurn, ...]:
+        """Return the turns of a conversation that wait, by offset, the first ``limit`` of them.
+
+        Args:
+            subject: whose conversation it is.
+            conversation_id: its name.
+            below: only turns below this offset of the turns topic.
+            limit: how many at most.
+
+        Raises:
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        asked = {
+            "subject": subject,
+            "conversation_id": conversation_id,
+            "below": below,
+            "limit": limit,
+        }
+        rows = await read_rows(self._read_model, subject, _QUERIES["select_waiting"], asked)
+        return tuple(
+            WaitingTurn(
+                turn_id=row["turn_id"],
+                turn_offset=row["turn_offset"],
+                deferral=Deferral(
+                    conversation_id=row["conversation_id"],
+                    cause=DeferralCause(row["cause"]),
+                    occurred_at=row["occurred_at"],
+                    received_at=row["received_at"],
+                ),
+            )
+            for row in rows
+        )
+
+    async def quiet_since(
+        self, *, partition: int, moment: datetime, limit: int
+    ) -> tuple[WaitingConversation, ...]:
+        """Return conversations of a partition whose last waiting turn was accepted before a moment.
+
+        The longest quiet come first, ``limit`` of them at most. They are of whatever subject: who
+        keeps the time of sessions has to look through all.
+
+        Raises:
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        asked = {"partition": partition, "moment": moment, "limit": limit}
+        async with self._read_model.connection() as connection, connection.transaction():
+            await name_every_subject(connection)
+            cursor = await connection.execute(_QUERIES["select_quiet"], asked, binary=True)
+            rows = await cursor.fetchall()
+        return tuple(
+            WaitingConversation(
+                subject=subject,
+                conversation_id=conversation_id,
+                first_turn_id=first_turn_id,
+                last_turn_id=last_turn_id,
+                last_received_at=last_received_at.astimezone(UTC),
+                turns=turns,
+            )
+            for subject, conversation_id, first_turn_id, last_turn_id, last_received_at, turns in (
+                rows
+            )
+        )
