@@ -66,7 +66,7 @@ def require_usable(settings: Settings) -> None:
     Raises:
         ConfigurationError: there is no such extractor or embedder, or it cannot be made.
     """
-    make_extractor(settings.extractor)
+    make_extractor(settings)
     asyncio.run(_require_embedder(settings))
 
 

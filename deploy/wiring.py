@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from deploy.addresses import Addresses
+from processors.extractors.loading import make_extractor
 from projections.embedders import make_embedder
 from projections.embedders.checks import CheckedEmbedder
 from projections.ledger import PostgresLedger
@@ -15,7 +16,7 @@ from schemas.errors import ConfigurationError
 from schemas.keyring import Keyring
 from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
-from schemas.ports import Embedder
+from schemas.ports import Embedder, Extractor
 from schemas.settings import Settings
 from schemas.topics import TURNS
 
@@ -38,6 +39,28 @@ async def embedder_of(settings: Settings, *, warm: bool = False) -> AsyncIterato
         yield embedder
     finally:
         await embedder.aclose()
+
+
+@contextlib.asynccontextmanager
+async def extractor_of(settings: Settings) -> AsyncIterator[Extractor]:
+    """Make the extractor and release what it holds on leaving.
+
+    Raises:
+        ConfigurationError: it cannot be made.
+    """
+    extractor = make_extractor(settings)
+    try:
+        yield extractor
+    finally:
+        close = getattr(extractor, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def problem_of(extractor: Extractor) -> str | None:
+    """Return why an extractor cannot be asked now, where it tells, or ``None``."""
+    problem: str | None = getattr(extractor, "problem", None)
+    return problem
 
 
 async def check_topics(settings: Settings, addresses: Addresses) -> None:

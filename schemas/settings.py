@@ -57,7 +57,12 @@ class Settings(BaseSettings):
         replication: how many brokers hold each partition of a topic when it is made; -1 leaves it
             to the broker's ``default.replication.factor``.
         generation: the generation that is written and served.
-        extractor: ``rules``, ``verbatim``, or ``package.module:factory`` of one of your own.
+        extractor: ``rules``, ``verbatim``, ``anthropic``, ``openai``, or ``package.module:factory``
+            of one of your own.
+        extractor_model, extractor_base_url, extractor_api_key: for ``anthropic`` and ``openai``.
+        extractor_call_timeout_s: deadline of one request of theirs.
+        extractor_keep_assistant_statements: whether they may keep what the assistant told the user,
+            as an episode that says so.
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
         embedder_model, embedder_dimension, embedder_base_url, embedder_api_key: for ``openai``.
         embedder_timeout_s: deadline of one call of ``openai``, retries included.
@@ -98,6 +103,11 @@ class Settings(BaseSettings):
     replication: int = Field(default=BROKERS_REPLICATION, ge=BROKERS_REPLICATION, le=16)
     generation: str = "g1"
     extractor: str = "rules"
+    extractor_model: str | None = Field(default=None, min_length=1)
+    extractor_base_url: str | None = Field(default=None, min_length=1)
+    extractor_api_key: str | None = Field(default=None, repr=False, min_length=1)
+    extractor_call_timeout_s: float = Field(default=45.0, ge=0.1, le=600)
+    extractor_keep_assistant_statements: bool = False
     embedder: str = "minilm"
     embedder_model: str = Field(default="text-embedding-3-small", min_length=1)
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
@@ -107,7 +117,7 @@ class Settings(BaseSettings):
     in_flight_max: int = Field(default=300, ge=1)
     window_max: int = Field(default=1000, ge=1)
     extract_attempts_max: int = Field(default=3, ge=1, le=10)
-    extract_timeout_s: float = Field(default=30.0, gt=0)
+    extract_timeout_s: float = Field(default=120.0, gt=0)
     extraction_mode: Literal["turn", "session", "hybrid"] = "turn"
     session_idle_s: float = Field(default=1800.0, ge=1, le=30 * 86400)
     prices: Path | None = None

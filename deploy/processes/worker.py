@@ -6,20 +6,26 @@ import asyncio
 import logging
 
 from deploy.addresses import resolve
+from deploy.budgeting import budgets_of
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import (
     check_topics,
     embedder_of,
+    extractor_of,
     keyring_of,
     ledger_of,
+    problem_of,
     producer_of,
     read_model_of,
 )
-from processors.extractors.loading import make_extractor
+from processors.explicit_requests import wants_it_now
 from processors.worker import Worker, WorkerParts
 from projections.canary import ModelRecords, VerifiedEmbedder
+from projections.consolidation import ProjectedConsolidation
+from projections.spending import PostgresSpending
 from projections.vector_repair import Pace, VectorRepair
+from projections.waiting import PostgresWaitingTurns
 from schemas.settings import Settings
 from schemas.tasks import end_tasks
 
@@ -29,9 +35,9 @@ logger = logging.getLogger(__name__)
 async def main(settings: Settings, stop: asyncio.Event) -> None:
     """Work until ``stop`` is set."""
     addresses = resolve(settings)
-    extractor = make_extractor(settings.extractor)
     await check_topics(settings, addresses)
     async with (
+        extractor_of(settings) as extractor,
         embedder_of(settings, warm=True) as embedder,
         keyring_of(settings, addresses) as keyring,
         read_model_of(
@@ -48,9 +54,13 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 bootstrap=addresses.kafka_bootstrap,
                 keyring=keyring,
                 ledger=ledger,
+                waiting=PostgresWaitingTurns(read_model),
+                consolidating=ProjectedConsolidation(read_model),
                 producer=producer,
                 extractor=extractor,
                 embedder=verified,
+                budget=budgets_of(settings, extractor, PostgresSpending(read_model)),
+                wants_it_now=wants_it_now,
             ),
             settings,
         )
@@ -63,7 +73,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         )
 
         async def not_ready() -> str | None:
-            return worker.not_ready or verified.mismatch
+            return worker.not_ready or verified.mismatch or problem_of(extractor)
 
         health = Health(problem=lambda: None, not_ready=not_ready)
         async with serving(

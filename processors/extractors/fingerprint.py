@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Final
 
@@ -32,14 +33,17 @@ MODULES: Final = (
 _DIGITS: Final = 16
 
 
-def fingerprint() -> str:
-    """Return a hash over the source text of every module that decides what the rules find.
+def fingerprint(modules: Sequence[str] = MODULES) -> str:
+    """Return a hash over the source text of every module that decides what is found.
 
     So a change of a comment gives another one too: to take rules for changed that are not costs a
     replay nobody needed, to miss a change would let two different sets of rules pass for one.
+
+    Args:
+        modules: their dotted names; by default those of the ``rules`` extractor.
     """
     digest = hashlib.sha256()
-    for name in MODULES:
+    for name in modules:
         digest.update(f"{name}\n{_source(name)}\n".encode())
     return digest.hexdigest()[:_DIGITS]
 

@@ -6,14 +6,18 @@ import importlib
 from collections.abc import Callable
 from typing import Final
 
+from processors.extractors.model import ANTHROPIC, OPENAI, make_model_extractor
 from processors.extractors.rules import RulesExtractor
 from processors.extractors.verbatim import VerbatimExtractor
 from schemas.errors import ConfigurationError
 from schemas.ports import Extractor
+from schemas.settings import Settings
 
-_BUILT_IN: Final[dict[str, Callable[[], Extractor]]] = {
-    "rules": RulesExtractor,
-    "verbatim": VerbatimExtractor,
+_BUILT_IN: Final[dict[str, Callable[[Settings], Extractor]]] = {
+    "rules": lambda _: RulesExtractor(),
+    "verbatim": lambda _: VerbatimExtractor(),
+    ANTHROPIC: make_model_extractor,
+    OPENAI: make_model_extractor,
 }
 _REMEDY: Final = (
     f"set MEMLEDGER_EXTRACTOR to {', '.join(sorted(_BUILT_IN))}, "
@@ -21,20 +25,22 @@ _REMEDY: Final = (
 )
 
 
-def make_extractor(spec: str) -> Extractor:
-    """Return the extractor of that name.
+def make_extractor(settings: Settings) -> Extractor:
+    """Return the extractor that the settings name.
 
     Args:
-        spec: ``rules``, ``verbatim``, or ``package.module:factory``, a callable without arguments
-            that returns an object with the shape of :class:`schemas.ports.Extractor`.
+        settings: ``extractor`` is ``rules``, ``verbatim``, ``anthropic``, ``openai``, or
+            ``package.module:factory``, a callable without arguments that returns an object with the
+            shape of :class:`schemas.ports.Extractor`.
 
     Raises:
         ConfigurationError: there is none of that name, or it cannot be imported or made, or it
             lacks a part of an extractor; the message says which and what to set instead.
     """
+    spec = settings.extractor
     built_in = _BUILT_IN.get(spec)
     if built_in is not None:
-        return built_in()
+        return built_in(settings)
     module_name, colon, factory_name = spec.partition(":")
     if not colon or not module_name or not factory_name:
         raise ConfigurationError(f"there is no extractor {spec!r}; {_REMEDY}")

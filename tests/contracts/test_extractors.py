@@ -6,6 +6,7 @@ import pytest
 
 from processors.extractors.loading import make_extractor
 from schemas.ports import Extractor
+from schemas.settings import Settings
 from tests.contracts.extractors import ExtractorContract
 
 
@@ -17,7 +18,7 @@ class _BuiltIn(ExtractorContract):
         return self.new_extractor()
 
     def new_extractor(self) -> Extractor:
-        return make_extractor(self.spec)
+        return make_extractor(Settings(extractor=self.spec))
 
 
 class TestRules(_BuiltIn):

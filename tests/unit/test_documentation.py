@@ -16,6 +16,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from deploy.cli import main
 from processors import budget_metrics
 from processors import metrics as worker_metrics
+from processors import model_metrics
 from producers import metrics as producer_metrics
 from projections import projector_metrics, vector_metrics
 from projections.audit_tally import PartitionAudit
@@ -127,6 +128,7 @@ def test_every_metric_is_documented_with_its_type_and_labels() -> None:
         for module, process in (
             (producer_metrics, "gateway"),
             (worker_metrics, "worker"),
+            (model_metrics, "worker"),
             (budget_metrics, "worker"),
             (vector_metrics, "worker"),
             (projector_metrics, "projector"),

@@ -34,7 +34,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(OpenAIEmbedder, "__init__", noted)
     monkeypatch.setattr(OpenAIEmbedder, "aclose", closed)
-    monkeypatch.setattr(module, "make_extractor", seen.append)
+    monkeypatch.setattr(module, "make_extractor", lambda told: seen.append(told.extractor))
     monkeypatch.setattr(module, "ensure_database", stop_here)
     return seen
 

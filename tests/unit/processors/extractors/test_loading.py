@@ -10,6 +10,7 @@ from processors.extractors.loading import make_extractor
 from processors.extractors.rules import RulesExtractor
 from processors.extractors.verbatim import VerbatimExtractor
 from schemas.errors import ConfigurationError
+from schemas.settings import Settings
 
 HERE = __name__
 
@@ -38,20 +39,23 @@ not_callable = 7
 
 
 def test_the_built_in_ones_go_by_name() -> None:
-    assert isinstance(make_extractor("rules"), RulesExtractor)
-    assert isinstance(make_extractor("verbatim"), VerbatimExtractor)
+    assert isinstance(make_extractor(Settings(extractor="rules")), RulesExtractor)
+    assert isinstance(make_extractor(Settings(extractor="verbatim")), VerbatimExtractor)
 
 
 def test_one_of_your_own_is_made_by_its_factory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "own_extractors", sys.modules[HERE])
-    assert isinstance(make_extractor("own_extractors:own"), VerbatimExtractor)
+    assert isinstance(make_extractor(Settings(extractor="own_extractors:own")), VerbatimExtractor)
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gpt", "there is no extractor 'gpt'; set MEMLEDGER_EXTRACTOR to rules, verbatim, or"),
+        (
+            "gpt",
+            "there is no extractor 'gpt'; set MEMLEDGER_EXTRACTOR to anthropic, openai, rules, ",
+        ),
         ("", "there is no extractor ''"),
         ("Rules", "there is no extractor 'Rules'"),
         (":own", "there is no extractor"),
@@ -71,5 +75,5 @@ def test_what_cannot_be_used_is_told_with_a_remedy(
 
     monkeypatch.setitem(sys.modules, "own_extractors", sys.modules[HERE])
     with pytest.raises(ConfigurationError) as caught:
-        make_extractor(spec)
+        make_extractor(Settings(extractor=spec))
     assert message in str(caught.value)
