@@ -134,10 +134,9 @@ _STRETCHED: Final = re.compile(r"(.)\1{2,}")
 def _spelling(token: str) -> str:
     """Return a word as the list spells it: ``thaaanks`` as ``thanks``, laughter as one mark."""
     words = _vocabulary()
+    token = _laugh_or_word(token)
     if token in words:
         return token
-    if _LAUGHTER.fullmatch(token):
-        return _LAUGH
     twice = _STRETCHED.sub(r"\1\1", token)
     return twice if twice in words else _STRETCHED.sub(r"\1", token)
 
@@ -183,8 +182,12 @@ def _phrases() -> tuple[Mapping[tuple[str, ...], Skip], int]:
     for kind, skip in kinds.items():
         for language in _LISTS.values():
             for phrase in language[kind]:
-                phrases[tuple(_tokens(without_accents(phrase)))] = skip
+                phrases[tuple(map(_laugh_or_word, _tokens(without_accents(phrase))))] = skip
     return phrases, max(map(len, phrases))
+
+
+def _laugh_or_word(token: str) -> str:
+    return _LAUGH if _LAUGHTER.fullmatch(token) else token
 
 
 @cache
