@@ -14,9 +14,8 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from deploy.cli import main
-from processors import budget_metrics
+from processors import budget_metrics, model_metrics
 from processors import metrics as worker_metrics
-from processors import model_metrics
 from producers import metrics as producer_metrics
 from projections import projector_metrics, vector_metrics
 from projections.audit_tally import PartitionAudit
