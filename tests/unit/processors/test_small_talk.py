@@ -16,7 +16,7 @@ from tests.support.labelled import LabelledTurn, as_turn, labelled_turns
 TURNS = labelled_turns()
 FALSE_SKIPS_MAX = 0.01
 KEPT_AWAY_MIN = {"open": 0.95, "held_out": 0.7}
-"""Shares of small talk; the check was written with the open part, and never changed for the other."""
+"""Shares of small talk. The check was written with the open part, and not changed for the other."""
 
 
 def skipped(
