@@ -7,13 +7,15 @@ from datetime import datetime
 from uuid import UUID
 
 from processors import metrics
+from processors.losses import NO_LOSS, Loss
 from processors.ports import Appends, KeySource
 from schemas import ids
+from schemas.errors import SealBroken
 from schemas.keyring import SubjectKeys
 from schemas.log.dead_letters import dead_letter_of
 from schemas.log.sealed import LogRecord, seal_record
 from schemas.proposals import Proposal
-from schemas.records import Closing, Outcome, Stage
+from schemas.records import Closes, Closing, Outcome, Stage
 from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
 
@@ -103,8 +105,18 @@ class DecisionLog:
         closing: Closing,
         proposals_floor: int,
         error: BaseException | None = None,
+        loss: Loss = NO_LOSS,
     ) -> Outcome:
-        """Return the outcome of a turn that brings forth no memory event."""
+        """Return the outcome of a record that brings forth no memory event.
+
+        Args:
+            record: the record.
+            turn_id: its id.
+            closing: how it closes.
+            proposals_floor: no turn that is still open has a proposal below this offset.
+            error: what it was given up for.
+            loss: what goes with it.
+        """
         return Outcome(
             turn_id=turn_id,
             generation=self._generation,
@@ -114,4 +126,19 @@ class DecisionLog:
             proposals_floor=proposals_floor,
             decided_at=self._clock(),
             error=None if error is None else type(error).__name__,
+            settled=loss.settled,
+            closes=_closes(record),
+            usage=loss.usage,
         )
+
+
+def _closes(record: LogRecord) -> Closes:
+    """Return what sort of record an outcome closes; one that cannot be told counts as a turn."""
+    try:
+        name = record.header().schema_name
+    except SealBroken:
+        return "turn"
+    match name:
+        case "curation" | "session-end" | "consolidation":
+            return name
+    return "turn"

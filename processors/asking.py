@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -15,8 +16,10 @@ from processors.lease import Lease
 from processors.opened import Opened
 from processors.partition_state import PartitionState
 from processors.persistence import persistently
+from processors.ports import Budget
 from schemas import ids
 from schemas.embedding import embed_each
+from schemas.errors import ExtractionFailed
 from schemas.log.sealed import open_record
 from schemas.memory import Memory
 from schemas.ports import Embedder, Ledger, Vectors
@@ -46,11 +49,13 @@ class Question:
     Attributes:
         texts: what the user said; the memories nearest to each are shown to the extractor.
         known_max: how many memories it wants to be shown.
+        model: the model that is asked.
         propose: asks it.
     """
 
     texts: Sequence[str]
     known_max: int
+    model: str
     propose: Propose
 
 
@@ -64,6 +69,7 @@ class Asking:
         log: DecisionLog,
         embedder: Embedder,
         lease: Lease,
+        budget: Budget,
         owner: str,
         generation: str,
     ) -> None:
@@ -74,6 +80,7 @@ class Asking:
             log: appends what was proposed.
             embedder: gives the vectors by which memories are near.
             lease: tells whether our partitions are still ours.
+            budget: counts what asking costs.
             owner: the name of this worker instance.
             generation: the generation that asks.
         """
@@ -81,6 +88,7 @@ class Asking:
         self._log = log
         self._embedder = embedder
         self._lease = lease
+        self._budget = budget
         self._owner = owner
         self._generation = generation
 
@@ -130,10 +138,26 @@ class Asking:
             if self._lease.remaining_s() <= 0:
                 raise OwnershipLost
 
-        proposal = await question.propose(nearest, allowed)
+        proposal = await self._paid(opened, question, nearest, allowed)
         offset = await self._append(opened, state, proposal)
         state.appended(proposal_id, proposal, offset)
         return proposal, offset
+
+    async def _paid(
+        self, opened: Opened, question: Question, nearest: Sequence[Memory], allowed: Allowed
+    ) -> Proposal:
+        """Ask, and count what that costs against the budget until the ledger shows it."""
+        with ExitStack() as counted:
+            call = counted.enter_context(self._budget.asking(opened.keys.tenant, question.model))
+            try:
+                proposal = await question.propose(nearest, allowed)
+            except ExtractionFailed as error:
+                call.spent(error.usage)
+                opened.until_applied.push(counted.pop_all())
+                raise
+            call.spent(proposal.usage)
+            opened.until_applied.push(counted.pop_all())
+            return proposal
 
     async def _nearest(
         self,

@@ -17,6 +17,8 @@ from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavai
 from schemas.injection import cut_injection
 from schemas.memory import Memory
 from schemas.ports import (
+    ConsolidationRequest,
+    Consolidator,
     Extraction,
     ExtractionRequest,
     Extractor,
@@ -107,6 +109,11 @@ class Proposer:
         self._spent = Spent()
 
     @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return self._extractor.model
+
+    @property
     def known_max(self) -> int:
         """How many of the user's memories the extractor wants to be shown."""
         return self._extractor.known_max
@@ -168,6 +175,36 @@ class Proposer:
             answer = await self._answer(record_id, partial(extractor.extract, request), allowed)
             answers.append(_of_turn(turn, answer))
         return self._proposal(record_id, storable(_together(answers)))
+
+    @property
+    def consolidates(self) -> bool:
+        """Whether the extractor can look through a subject's memories."""
+        return isinstance(self._extractor, Consolidator)
+
+    async def propose_consolidation(
+        self,
+        record_id: UUID,
+        memories: Sequence[Memory],
+        now: datetime,
+        *,
+        allowed: Callable[[], None],
+    ) -> Proposal:
+        """Return the proposal for a consolidation.
+
+        Args:
+            record_id: the id of the record that starts it.
+            memories: what is looked through.
+            now: when it was started.
+            allowed: called right before each call of the extractor; raises to prevent it.
+
+        Raises:
+            ExtractionFailed: no usable answer after the allowed number of attempts.
+        """
+        extractor = self._extractor
+        assert isinstance(extractor, Consolidator), "asked for what it cannot do"  # noqa: S101
+        request = ConsolidationRequest(memories=_named(memories), now=now)
+        extraction = await self._answer(record_id, lambda: extractor.consolidate(request), allowed)
+        return self._proposal(record_id, extraction)
 
     async def _answer(
         self,

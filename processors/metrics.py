@@ -21,6 +21,9 @@ SESSIONS_ENDED: Final = Counter(
     "Ends of chat sessions that were worked on, by result",
     ["result"],
 )
+CONSOLIDATIONS: Final = Counter(
+    "memledger_consolidations_total", "Consolidations that were worked on, by result", ["result"]
+)
 SKIPPED: Final = Counter(
     "memledger_turns_skipped_total", "Turn records that needed no work, by reason", ["reason"]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -30,15 +31,17 @@ class Opened:
         header: its header.
         keys: its subject's keys.
         cause: what was sealed.
+        until_applied: closed once the projection has applied the outcome, or another try begins.
     """
 
     record: LogRecord
     header: Header
     keys: SubjectKeys
     cause: Cause
+    until_applied: ExitStack
 
 
-def open_cause(record: LogRecord, header: Header, keys: SubjectKeys) -> Opened:
+def open_cause(record: LogRecord, header: Header, keys: SubjectKeys) -> Cause:
     """Open a record of the turns topic.
 
     Raises:
@@ -56,4 +59,4 @@ def open_cause(record: LogRecord, header: Header, keys: SubjectKeys) -> Opened:
     if cause.turn_id != header.record_id:
         # The projection knows it by its header: under another id it would stay open for ever.
         raise RecordInvalid("the record's id is not the one that its header names")
-    return Opened(record=record, header=header, keys=keys, cause=cause)
+    return cause

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 from uuid import UUID
 
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import LogRecord, SealedRecord
+from schemas.proposals import Usage
 
 
 class KeySource(Protocol):
@@ -30,8 +32,20 @@ class Appends(Protocol):
         ...
 
 
+class PaidCall(Protocol):
+    """A call of the model that is under way."""
+
+    def spent(self, usage: Usage) -> None:
+        """Tell what it cost, as soon as that is known."""
+        ...
+
+
 class Budget(Protocol):
     """Tells whether a tenant may have a model asked."""
+
+    def asking(self, tenant: str | None, model: str) -> AbstractContextManager[PaidCall]:
+        """Count a call against the tenant's budget until the ledger shows what it cost."""
+        ...
 
     async def exhausted(self, tenant: str | None) -> object | None:
         """Return what is exhausted of the tenant's budget; ``None`` while there is room."""
@@ -40,6 +54,13 @@ class Budget(Protocol):
 
 class Unlimited:
     """The budget of those that have none."""
+
+    def asking(self, tenant: str | None, model: str) -> AbstractContextManager[PaidCall]:  # noqa: ARG002 - the port's signature
+        """Count nothing."""
+        return nullcontext(self)
+
+    def spent(self, usage: Usage) -> None:
+        """Count nothing."""
 
     async def exhausted(self, tenant: str | None) -> None:  # noqa: ARG002 - the port's signature
         """Return ``None``."""

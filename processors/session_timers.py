@@ -6,21 +6,15 @@ on where the one before it stopped, and two workers that end the same session ap
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from processors import metrics
 from processors.own_records import OwnRecords
 from schemas import ids
 from schemas.commands import SessionEnd, SessionEndCause
-from schemas.errors import KeyMissing, KeyringUnavailable, LogUnavailable, ReadModelUnavailable
 from schemas.waiting import WaitingConversation, WaitingTurns
-
-logger = logging.getLogger(__name__)
 
 LOOK_S: Final = 10.0
 """How often it is looked for quiet sessions; a session ends by so much later than it might."""
@@ -54,19 +48,6 @@ class SessionTimers:
     def __init__(self, parts: TimerParts) -> None:
         """Wire the parts."""
         self._parts = parts
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Look every ``LOOK_S`` seconds until ``stop`` is set; whatever is away is waited for."""
-        while not stop.is_set():
-            try:
-                await self.look()
-            except (KeyMissing, KeyringUnavailable, LogUnavailable, ReadModelUnavailable) as error:
-                metrics.RETRIES.labels(type(error).__name__).inc()
-                logger.warning("quiet sessions are not ended yet: %s", error)
-            try:
-                await asyncio.wait_for(stop.wait(), LOOK_S)
-            except TimeoutError:
-                continue
 
     async def look(self) -> int:
         """End the sessions that are quiet now and return how many ends were appended.

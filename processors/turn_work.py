@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
@@ -15,7 +16,7 @@ from processors.appending import DecisionLog
 from processors.asking import Answered, OwnershipLost
 from processors.closers import Closers
 from processors.embedding import count_missing
-from processors.extraction import ExtractorCrashed
+from processors.losses import NO_LOSS, Loss, given_up, loss_of, named_error
 from processors.opened import Opened, open_cause
 from processors.partition_state import PartitionState
 from processors.persistence import BACKOFF_FIRST_S, persistently
@@ -89,22 +90,25 @@ class TurnWork:
         if state.progress.closed(record.position.offset):
             metrics.SKIPPED.labels("closed").inc()
             return
-        offset = await self._closed(record, state)
-        if offset is not None:
-            ledger, partition = self._parts.ledger, record.position.partition
-            await persistently(
-                lambda: ledger.wait_applied(partition, offset),
-                what=f"the outcome of {record.position}",
-            )
+        with ExitStack() as until_applied:
+            offset = await self._closed(record, state, until_applied)
+            if offset is not None:
+                ledger, partition = self._parts.ledger, record.position.partition
+                await persistently(
+                    lambda: ledger.wait_applied(partition, offset),
+                    what=f"the outcome of {record.position}",
+                )
 
-    async def _closed(self, record: LogRecord, state: PartitionState) -> int | None:
+    async def _closed(
+        self, record: LogRecord, state: PartitionState, until_applied: ExitStack
+    ) -> int | None:
         """Close a turn, however long it takes; see :meth:`_close` for what is returned."""
         unexpected = 0
         while True:
             claim = state.claims
             try:
                 return await persistently(
-                    lambda: self._close(record, state), what=str(record.position)
+                    lambda: self._close(record, state, until_applied), what=str(record.position)
                 )
             except OwnershipLost:
                 metrics.RETRIES.labels("OwnershipLost").inc()
@@ -118,7 +122,9 @@ class TurnWork:
                     return await self._give_up(record, state, error)
                 await asyncio.sleep(BACKOFF_FIRST_S)
 
-    async def _close(self, record: LogRecord, state: PartitionState) -> int | None:
+    async def _close(
+        self, record: LogRecord, state: PartitionState, until_applied: ExitStack
+    ) -> int | None:
         """Return the offset of the turn's outcome, or ``None`` where it was closed already."""
         try:
             header = header_in_place(record, self._parts.partitions)
@@ -128,22 +134,29 @@ class TurnWork:
         if isinstance(keys, Erased):
             return await self._close_erased(record, state, header.record_id)
         try:
-            opened = open_cause(record, header, keys)
+            cause = open_cause(record, header, keys)
         except Punctured:
             return await self._close_erased(record, state, header.record_id)
         except SealBroken as error:
             return await self._dead_letter(record, state, stage="open", error=error, keys=keys)
         except RecordInvalid as error:
             return await self._dead_letter(record, state, stage="decode", error=error, keys=keys)
+        opened = Opened(
+            record=record, header=header, keys=keys, cause=cause, until_applied=until_applied
+        )
         return await self._decide(opened, state)
 
     async def _decide(self, opened: Opened, state: PartitionState) -> int | None:
         try:
             outcome = await self._parts.closers.outcome(opened, state)
         except (ExtractionFailed, InputTooLarge) as error:
-            named = error.original if isinstance(error, ExtractorCrashed) else error
             return await self._dead_letter(
-                opened.record, state, stage="extract", error=named, keys=opened.keys
+                opened.record,
+                state,
+                stage="extract",
+                error=named_error(error),
+                keys=opened.keys,
+                loss=loss_of(error),
             )
         if outcome is None:
             state.closed(self._proposal_id(opened.cause.turn_id))
@@ -153,7 +166,12 @@ class TurnWork:
         except InputTooLarge as error:
             # What was decided does not fit into one record: it is given up in the open.
             return await self._dead_letter(
-                opened.record, state, stage="reconcile", error=error, keys=opened.keys
+                opened.record,
+                state,
+                stage="reconcile",
+                error=error,
+                keys=opened.keys,
+                loss=Loss(usage=outcome.usage, settled=given_up(outcome.settled)),
             )
 
     async def _append_outcome(
@@ -179,11 +197,14 @@ class TurnWork:
         stage: Stage,
         error: BaseException,
         keys: SubjectKeys | None = None,
+        loss: Loss = NO_LOSS,
     ) -> int:
         logger.error("dead letter at %s (%s): %s", record.position, stage, type(error).__name__)
         await self._parts.log.append_dead_letter(record, stage=stage, error=error)
         turn_id = turn_id_of_unaccountable(record) if keys is None else record.header().record_id
-        outcome = self._without_events(record, state, turn_id, Closing.DEAD_LETTERED, error)
+        outcome = self._without_events(
+            record, state, turn_id, Closing.DEAD_LETTERED, error=error, loss=loss
+        )
         if keys is None:
             return await self._append_for_system(outcome, state)
         return await self._append_outcome(outcome, keys, record.header().address, state)
@@ -194,7 +215,9 @@ class TurnWork:
         state: PartitionState,
         turn_id: UUID,
         closing: Closing,
+        *,
         error: BaseException | None = None,
+        loss: Loss = NO_LOSS,
     ) -> Outcome:
         return self._parts.log.closing_without_events(
             record,
@@ -202,6 +225,7 @@ class TurnWork:
             closing=closing,
             proposals_floor=state.known.floor(closing=self._proposal_id(turn_id)),
             error=error,
+            loss=loss,
         )
 
     async def _append_for_system(self, outcome: Outcome, state: PartitionState) -> int:

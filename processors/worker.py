@@ -6,31 +6,39 @@ import asyncio
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 from uuid import uuid4
 
 import faust
 from faust.types import TP
 
+from processors import consolidation_timer, session_timers
 from processors.appending import DecisionLog
 from processors.assignments import Assignments
 from processors.closers.making import CloserParts, make_closers
 from processors.closers.turns import ExtractionMode
+from processors.consolidation_timer import ConsolidationTimer, ConsolidationTimerParts
 from processors.extraction import Proposer
 from processors.group import LedgerConsumer, LedgerTransport, build_app
 from processors.log_tail import KafkaTail
+from processors.own_records import OwnRecords
 from processors.ports import Appends, Budget, KeySource, Unlimited
+from processors.session_timers import SessionTimers, TimerParts
 from processors.takeover import Takeover
+from processors.turn_records import KafkaTurnRecords
 from processors.turn_work import Parts, TurnWork
+from processors.upkeep import look_again_and_again
+from schemas.consolidation import Consolidating
 from schemas.log.sealed import LogPosition, LogRecord
 from schemas.ports import Embedder, Extractor, Ledger
 from schemas.records import Turn
 from schemas.settings import Settings
 from schemas.tasks import end_tasks
 from schemas.topics import TURNS
+from schemas.waiting import WaitingTurns
 
 _GRACE_S: Final = 2.0
 
@@ -48,6 +56,8 @@ class WorkerParts:
         bootstrap: the broker.
         keyring: gives keys.
         ledger: the projection, as far as a worker needs it.
+        waiting: what it knows of turns that wait.
+        consolidating: what it knows for consolidations.
         producer: appends.
         extractor: proposes.
         embedder: gives vectors.
@@ -58,6 +68,8 @@ class WorkerParts:
     bootstrap: str
     keyring: KeySource
     ledger: Ledger
+    waiting: WaitingTurns
+    consolidating: Consolidating
     producer: Appends
     extractor: Extractor
     embedder: Embedder
@@ -92,18 +104,23 @@ class Worker:
             owner=self.owner,
         )
         log = DecisionLog(parts.producer, parts.keyring, generation=generation, clock=clock)
+        proposer = Proposer(
+            parts.extractor,
+            generation=generation,
+            in_flight_max=settings.in_flight_max,
+            attempts_max=settings.extract_attempts_max,
+            timeout_s=settings.extract_timeout_s,
+            clock=clock,
+        )
+        self._records = KafkaTurnRecords(parts.bootstrap, client_id=self.owner)
         closers = make_closers(
             CloserParts(
                 ledger=parts.ledger,
                 log=log,
-                proposer=Proposer(
-                    parts.extractor,
-                    generation=generation,
-                    in_flight_max=settings.in_flight_max,
-                    attempts_max=settings.extract_attempts_max,
-                    timeout_s=settings.extract_timeout_s,
-                    clock=clock,
-                ),
+                waiting=parts.waiting,
+                records=self._records,
+                consolidating=parts.consolidating,
+                proposer=proposer,
                 embedder=parts.embedder,
                 lease=lease,
                 budget=parts.budget,
@@ -133,6 +150,29 @@ class Worker:
             hold=self._hold,
             release=self._release,
         )
+        own = OwnRecords(
+            keyring=parts.keyring, producer=parts.producer, budget=parts.budget, clock=clock
+        )
+        self._sessions = SessionTimers(
+            TimerParts(
+                waiting=parts.waiting,
+                records=own,
+                ready=lambda: self._assignments.ready,
+                idle=timedelta(seconds=settings.session_idle_s),
+                clock=clock,
+            )
+        )
+        self._consolidations = ConsolidationTimer(
+            ConsolidationTimerParts(
+                consolidating=parts.consolidating,
+                records=own,
+                ready=lambda: self._assignments.ready,
+                partitions=settings.partitions,
+                episodes_min=settings.consolidate_episodes_min,
+                clock=clock,
+            )
+        )
+        self._consolidates = settings.consolidate_episodes_min > 0 and proposer.consolidates
         self._app.transport = LedgerTransport(
             self._app,
             claim=self._assignments.claim,
@@ -175,6 +215,7 @@ class Worker:
             for waiting in (app.start(), stop.wait(), app._crashed.wait())  # noqa: SLF001 - Faust tells it nowhere else
         ]
         started, stopped, crashed = waits
+        upkeep = self._upkeep(stop)
         try:
             # Starting takes until the first assignment has begun.
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -183,10 +224,25 @@ class Worker:
         finally:
             failure = started.exception() if started.done() else None
             await self._leave()
-            await end_tasks(waits)
+            await end_tasks([*waits, *upkeep])
+            await self._records.close()
         reason = app.crash_reason or failure
         if reason is not None:
             raise reason
+
+    def _upkeep(self, stop: asyncio.Event) -> list[asyncio.Task[None]]:
+        """Begin what is done beside the turns."""
+        looks: list[tuple[Callable[[], Awaitable[int]], float, str]] = [
+            (self._sessions.look, session_timers.LOOK_S, "ends of quiet sessions")
+        ]
+        if self._consolidates:
+            looks.append(
+                (self._consolidations.look, consolidation_timer.LOOK_S, "consolidations started")
+            )
+        return [
+            asyncio.create_task(look_again_and_again(look, stop, every_s=every_s, what=what))
+            for look, every_s, what in looks
+        ]
 
     async def _leave(self) -> None:
         app = self._app

@@ -9,12 +9,19 @@ from datetime import datetime
 from processors.appending import DecisionLog
 from processors.asking import Asking
 from processors.closers import Closers
+from processors.closers.consolidations import ConsolidationCloser, ConsolidationParts
+from processors.closers.curations import CurationCloser
+from processors.closers.places import Places
+from processors.closers.sessions import SessionCloser, SessionParts
 from processors.closers.turns import ExtractionMode, TurnCloser, TurnParts
+from processors.deciding.decider import Decider
 from processors.extraction import Proposer
 from processors.lease import Lease
-from processors.ports import Budget
+from processors.ports import Budget, TurnRecords
+from schemas.consolidation import Consolidating
 from schemas.ports import Embedder, Ledger
 from schemas.records import Turn
+from schemas.waiting import WaitingTurns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +32,9 @@ class CloserParts:
         ledger: the projection's progress and the subject's memories.
         log: appends what was proposed.
         proposer: asks the extractor.
+        waiting: tells which turns wait.
+        records: reads them again.
+        consolidating: gives what a consolidation looks through.
         embedder: gives vectors.
         lease: tells whether our partitions are still ours.
         budget: tells whether a tenant may ask a model.
@@ -38,6 +48,9 @@ class CloserParts:
     ledger: Ledger
     log: DecisionLog
     proposer: Proposer
+    waiting: WaitingTurns
+    records: TurnRecords
+    consolidating: Consolidating
     embedder: Embedder
     lease: Lease
     budget: Budget
@@ -55,21 +68,45 @@ def make_closers(parts: CloserParts) -> Closers:
         log=parts.log,
         embedder=parts.embedder,
         lease=parts.lease,
+        budget=parts.budget,
         owner=parts.owner,
         generation=parts.generation,
     )
+    decider = Decider(ledger=parts.ledger, embedder=parts.embedder, clock=parts.clock)
+    places = Places(asking, generation=parts.generation)
     return Closers(
         turns=TurnCloser(
             TurnParts(
                 asking=asking,
+                decider=decider,
+                places=places,
                 proposer=parts.proposer,
-                ledger=parts.ledger,
-                embedder=parts.embedder,
                 budget=parts.budget,
                 mode=parts.mode,
                 wants_it_now=parts.wants_it_now,
-                generation=parts.generation,
                 clock=parts.clock,
             )
-        )
+        ),
+        curations=CurationCloser(asking=asking, decider=decider, places=places),
+        sessions=SessionCloser(
+            SessionParts(
+                asking=asking,
+                decider=decider,
+                places=places,
+                proposer=parts.proposer,
+                waiting=parts.waiting,
+                records=parts.records,
+                budget=parts.budget,
+            )
+        ),
+        consolidations=ConsolidationCloser(
+            ConsolidationParts(
+                asking=asking,
+                decider=decider,
+                places=places,
+                proposer=parts.proposer,
+                consolidating=parts.consolidating,
+                budget=parts.budget,
+            )
+        ),
     )

@@ -9,14 +9,14 @@ from enum import StrEnum
 
 from processors import metrics
 from processors.asking import Allowed, Asking, Question
-from processors.embedding import with_embeddings
+from processors.closers.places import Places
+from processors.deciding.decider import Decider
+from processors.deciding.occasions import occasion_of_turn
 from processors.extraction import Proposer, without_injection
 from processors.opened import Opened
 from processors.partition_state import PartitionState
 from processors.ports import Budget
-from processors.reconcile import decide, lookups
 from schemas.memory import Memory
-from schemas.ports import Embedder, Ledger
 from schemas.proposals import Proposal
 from schemas.records import Closing, Deferral, DeferralCause, Outcome, Turn
 
@@ -39,23 +39,21 @@ class TurnParts:
     Attributes:
         asking: gets proposals.
         proposer: asks the extractor.
-        ledger: the subject's memories.
-        embedder: gives vectors.
+        decider: decides about what was proposed.
+        places: where outcomes belong.
         budget: tells whether a tenant may ask a model.
         mode: when the extractor is asked.
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
-        generation: the generation that is written.
         clock: the time, aware.
     """
 
     asking: Asking
     proposer: Proposer
-    ledger: Ledger
-    embedder: Embedder
+    decider: Decider
+    places: Places
     budget: Budget
     mode: ExtractionMode
     wants_it_now: Callable[[Turn], bool]
-    generation: str
     clock: Callable[[], datetime]
 
 
@@ -90,13 +88,14 @@ class TurnCloser:
         self, turn: Turn, opened: Opened, state: PartitionState, cause: DeferralCause
     ) -> Outcome:
         metrics.DEFERRED.labels(cause.value).inc()
+        place = self._parts.places.of(opened, state)
         return Outcome(
             turn_id=turn.turn_id,
-            generation=self._parts.generation,
-            turn_partition=state.partition,
-            turn_offset=opened.record.position.offset,
+            generation=place.generation,
+            turn_partition=place.partition,
+            turn_offset=place.offset,
             closing=Closing.DEFERRED,
-            proposals_floor=self._floor(opened, state),
+            proposals_floor=place.proposals_floor,
             decided_at=self._parts.clock(),
             deferral=Deferral(
                 conversation_id=turn.conversation_id,
@@ -118,35 +117,16 @@ class TurnCloser:
             Question(
                 texts=(without_injection(turn).user_text,),
                 known_max=parts.proposer.known_max,
+                model=parts.proposer.model,
                 propose=propose,
             ),
         )
         if proposed is None:
             return None
         proposal, offset = proposed
-        asked = lookups(proposal, turn)
-        related = (
-            await parts.ledger.related(
-                subject=opened.keys.subject,
-                slots=asked.slots,
-                statement_keys=asked.statement_keys,
-                memory_ids=asked.memory_ids,
-            )
-            if proposal.operations
-            else ()
+        return await parts.decider.outcome(
+            occasion_of_turn(turn),
+            proposal,
+            subject=opened.keys.subject,
+            place=parts.places.of(opened, state, proposal_offset=offset),
         )
-        outcome = decide(
-            turn=turn,
-            subject_position=(state.partition, opened.record.position.offset),
-            generation=parts.generation,
-            proposal=proposal,
-            proposal_offset=offset,
-            proposals_floor=self._floor(opened, state),
-            related=related,
-            embeddings={},
-            now=parts.clock(),
-        )
-        return await with_embeddings(outcome, parts.embedder)
-
-    def _floor(self, opened: Opened, state: PartitionState) -> int:
-        return state.known.floor(closing=self._parts.asking.proposal_id(opened.cause.turn_id))

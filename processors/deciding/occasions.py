@@ -7,7 +7,7 @@ they are alike: a :class:`Occasion` with the :class:`Saying` that each operation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -177,6 +177,11 @@ def occasion_of_consolidation(start: ConsolidationStart) -> Occasion:
         sayings=(saying,),
         actions=CONSOLIDATING,
     )
+
+
+def unasked(occasion: Occasion) -> Occasion:
+    """Return an occasion for which no model is asked, so that nothing is to be done for it."""
+    return replace(occasion, operations=())
 
 
 def _occasion_of_system_fact(curation: Curation, fact: SystemFact) -> Occasion:

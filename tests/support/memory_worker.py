@@ -21,6 +21,7 @@ from schemas.topics import TURNS
 from tests.support.memory_keyring import MemoryKeyring
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.memory_log import MemoryLog, MemoryProducer, MemoryTail
+from tests.support.memory_waiting import MemoryConsolidating, MemoryTurnRecords, MemoryWaiting
 from tests.support.turns import NOON, SealedTurn, new_keys, sealed_turn
 
 GENERATION = "g1"
@@ -59,7 +60,7 @@ class MemorySite:
 
     Attributes:
         partitions: how many partitions each topic has.
-        log, keyring, ledger, tail: as their names say.
+        log, keyring, ledger, tail, waiting, turn_records, consolidating: as their names say.
     """
 
     def __init__(self, *, partitions: int = 1) -> None:
@@ -70,6 +71,9 @@ class MemorySite:
             self.log, self.keyring, generation=GENERATION, partitions=partitions
         )
         self.tail = MemoryTail(self.log, GENERATION)
+        self.waiting = MemoryWaiting(self.ledger, partitions=partitions)
+        self.turn_records = MemoryTurnRecords(self.log)
+        self.consolidating = MemoryConsolidating(self.ledger)
 
     def subject(self, partition: int = 0, *, chance: Random | None = None) -> SubjectKeys:
         """Return the keys of a new subject in a partition."""
@@ -116,6 +120,9 @@ class MemoryWorker:
             CloserParts(
                 ledger=site.ledger,
                 log=log,
+                waiting=site.waiting,
+                records=site.turn_records,
+                consolidating=site.consolidating,
                 proposer=Proposer(
                     extractor,
                     generation=GENERATION,

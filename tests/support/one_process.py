@@ -13,10 +13,12 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from processors.worker import Worker, WorkerParts, group_of
+from projections.consolidation import ProjectedConsolidation
 from projections.embedders import HashEmbedder
 from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
+from projections.waiting import PostgresWaitingTurns
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
 from schemas.log.reader import read_to_end
@@ -113,6 +115,8 @@ class OneProcess:
                 bootstrap=bootstrap or self.stores.kafka_bootstrap,
                 keyring=self.keyring,
                 ledger=ledger,
+                waiting=PostgresWaitingTurns(self.read_model),
+                consolidating=ProjectedConsolidation(self.read_model),
                 producer=self.producer,
                 extractor=extractor,
                 embedder=self.embedder,

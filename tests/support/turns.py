@@ -55,12 +55,13 @@ def sealed_turn(
     turn_id: UUID | None = None,
     assistant_text: str | None = None,
     minute: int = 0,
+    conversation_id: str = "conversation",
 ) -> SealedTurn:
     """Return a turn of a subject, said ``minute`` minutes after a fixed noon."""
     turn_id = turn_id or uuid4()
     turn = Turn(
         turn_id=turn_id,
-        conversation_id="conversation",
+        conversation_id=conversation_id,
         user_text=text,
         assistant_text=assistant_text,
         occurred_at=NOON + timedelta(minutes=minute),

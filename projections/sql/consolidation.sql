@@ -1,0 +1,70 @@
+-- What a consolidation looks through.
+
+-- name: select_crowded
+-- Return subjects behind one, in order, that hold many live episodes for which none stands, with
+-- their memory that was recorded last; the caller may see all of them. Merged versions are what a
+-- consolidation itself records, so they do not count.
+SELECT crowded.subject, newest.memory_id, newest.recorded_at
+FROM (
+    SELECT subject
+    FROM memories
+    WHERE kind = 'episodic'
+        AND valid_to IS NULL
+        AND retracted_at IS NULL
+        AND merged_into IS NULL
+        AND merged_from = '{}'
+        AND (%(after)s::uuid IS NULL OR subject > %(after)s::uuid)
+    GROUP BY subject
+    HAVING count(*) >= %(episodes_min)s
+    ORDER BY subject
+    LIMIT %(limit)s
+) AS crowded
+CROSS JOIN LATERAL (
+    SELECT memory_id, recorded_at
+    FROM memories
+    WHERE memories.subject = crowded.subject AND merged_from = '{}'
+    ORDER BY recorded_at DESC, memory_id DESC
+    LIMIT 1
+) AS newest
+ORDER BY crowded.subject;
+
+-- name: select_live
+-- Return a subject's live episodes, the longest held first, and its other live memories, the
+-- latest first.
+(
+    SELECT
+        memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+        conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+    FROM memories
+    WHERE subject = %(subject)s
+        AND kind = 'episodic'
+        AND valid_to IS NULL
+        AND retracted_at IS NULL
+        AND merged_into IS NULL
+        AND (expires_at IS NULL OR expires_at > now())
+    ORDER BY valid_from, memory_id
+    LIMIT %(episodes_max)s
+)
+UNION ALL
+(
+    SELECT
+        memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+        conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+    FROM memories
+    WHERE subject = %(subject)s
+        AND kind <> 'episodic'
+        AND valid_to IS NULL
+        AND retracted_at IS NULL
+        AND merged_into IS NULL
+        AND (expires_at IS NULL OR expires_at > now())
+    ORDER BY valid_from DESC, memory_id
+    LIMIT %(facts_max)s
+);
+
+-- name: select_sources
+-- Return the versions of a subject by their ids.
+SELECT
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+FROM memories
+WHERE subject = %(subject)s AND memory_id = ANY (%(memory_ids)s::uuid[]) AND retracted_at IS NULL;
