@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
@@ -80,8 +81,15 @@ class SubjectDesk:
             embedder or CountingEmbedder(),
             mode=mode,
             budget=self._budget(),
+            clock=self._clock,
         )
         self._state: PartitionState | None = None
+        self._decisions = 0
+
+    def _clock(self) -> datetime:
+        # Every decision has a time of its own, as it has under a clock that runs.
+        self._decisions += 1
+        return NOON + timedelta(microseconds=self._decisions)
 
     def _budget(self) -> Budget:
         return self.budget

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 
 from processors.appending import DecisionLog
@@ -110,12 +112,13 @@ class MemoryWorker:
         tail: LogTail | None = None,
         mode: ExtractionMode = ExtractionMode.TURN,
         budget: Budget | None = None,
+        clock: Callable[[], datetime] = lambda: NOON,
     ) -> None:
         self.owner = owner
         self.lease = MemoryLease()
         self.producer = MemoryProducer(site.log)
         self.takeover = Takeover(site.ledger, tail or site.tail, self.lease, owner=owner)
-        log = DecisionLog(self.producer, site.keyring, generation=GENERATION, clock=lambda: NOON)
+        log = DecisionLog(self.producer, site.keyring, generation=GENERATION, clock=clock)
         closers = make_closers(
             CloserParts(
                 ledger=site.ledger,
@@ -129,7 +132,7 @@ class MemoryWorker:
                     in_flight_max=in_flight_max,
                     attempts_max=3,
                     timeout_s=30.0,
-                    clock=lambda: NOON,
+                    clock=clock,
                 ),
                 embedder=embedder,
                 lease=self.lease,
@@ -138,7 +141,7 @@ class MemoryWorker:
                 wants_it_now=lambda turn: turn.user_text.startswith("Remember"),
                 owner=owner,
                 generation=GENERATION,
-                clock=lambda: NOON,
+                clock=clock,
             )
         )
         self.work = TurnWork(
@@ -150,6 +153,6 @@ class MemoryWorker:
                 takeover=self.takeover,
                 generation=GENERATION,
                 partitions=site.partitions,
-                clock=lambda: NOON,
+                clock=clock,
             )
         )

@@ -1,0 +1,188 @@
+"""Ending sessions that have gone quiet."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from processors.closers.turns import ExtractionMode
+from processors.own_records import OwnRecords
+from processors.session_timers import SessionTimers, TimerParts
+from schemas.commands import SessionEnd, SessionEndCause
+from schemas.log.sealed import LogRecord, open_record
+from schemas.records import Closing
+from schemas.topics import TURNS
+from tests.support.desk import SubjectDesk
+from tests.support.memory_worker import MemorySite
+from tests.support.turns import NOON
+from tests.support.virtual_time import run_virtual
+
+IDLE = timedelta(minutes=30)
+
+
+class Timed:
+    """A worker whose sessions end by a timer."""
+
+    def __init__(self, site: MemorySite | None = None) -> None:
+        self.desk = SubjectDesk(mode=ExtractionMode.SESSION, site=site)
+        self.ready = {0: True}
+        self.now = NOON
+        self.timers = self.another()
+
+    def another(self) -> SessionTimers:
+        """Return the timers of one more worker."""
+        desk = self.desk
+        return SessionTimers(
+            TimerParts(
+                waiting=desk.site.waiting,
+                records=OwnRecords(
+                    keyring=desk.site.keyring,
+                    producer=desk.worker.producer,
+                    budget=desk.budget,
+                    clock=lambda: self.now,
+                ),
+                ready=lambda: self.ready,
+                idle=IDLE,
+                clock=lambda: self.now,
+            )
+        )
+
+    @property
+    def ends(self) -> list[LogRecord]:
+        """The ends of sessions that were appended."""
+        return [
+            record
+            for record in self.desk.site.log.records(TURNS, 0)
+            if record.header().schema_name == "session-end"
+        ]
+
+
+def test_a_session_ends_once_it_was_idle_and_not_before() -> None:
+    async def run() -> None:
+        timed = Timed()
+        turn = timed.desk.say("I live in Rome.")
+        await timed.desk.handle(turn)
+        timed.now = NOON + IDLE
+        assert await timed.timers.look() == 0
+        timed.now += timedelta(seconds=1)
+        assert await timed.timers.look() == 1
+        (end,) = timed.ends
+        told = open_record(SessionEnd, end, timed.desk.keys)
+        assert (told.conversation_id, told.cause) == ("conversation", SessionEndCause.IDLE)
+        await timed.desk.handle(end)
+        assert await timed.desk.closing(turn) is Closing.STORED
+        assert await timed.timers.look() == 0
+
+    run_virtual(run())
+
+
+def test_a_later_turn_keeps_the_session_open() -> None:
+    async def run() -> None:
+        timed = Timed()
+        await timed.desk.handle(timed.desk.say("I live in Rome."))
+        await timed.desk.handle(timed.desk.say("I like tea.", minute=20))
+        timed.now = NOON + timedelta(minutes=45)
+        assert await timed.timers.look() == 0
+        timed.now = NOON + timedelta(minutes=51)
+        assert await timed.timers.look() == 1
+
+    run_virtual(run())
+
+
+def test_two_workers_append_the_same_record_and_the_session_is_settled_once() -> None:
+    async def run() -> None:
+        timed = Timed()
+        turn = timed.desk.say("I live in Rome.")
+        await timed.desk.handle(turn)
+        timed.now = NOON + timedelta(hours=1)
+        assert await timed.timers.look() == 1
+        assert await timed.timers.look() == 0
+        assert await timed.another().look() == 1
+        first, second = timed.ends
+        assert first.header().record_id == second.header().record_id
+        await timed.desk.handle(first, second)
+        assert await timed.desk.closing(turn) is Closing.STORED
+        assert len(timed.desk.site.ledger.state(timed.desk.keys.subject).memories) == 1
+
+    run_virtual(run())
+
+
+def test_only_partitions_that_are_caught_up_with_are_looked_at() -> None:
+    async def run() -> None:
+        timed = Timed()
+        await timed.desk.handle(timed.desk.say("I live in Rome."))
+        timed.now = NOON + timedelta(hours=1)
+        timed.ready = {0: False}
+        assert await timed.timers.look() == 0
+        timed.ready = {0: True}
+        assert await timed.timers.look() == 1
+
+    run_virtual(run())
+
+
+def test_a_session_over_budget_ends_when_the_budget_is_renewed() -> None:
+    async def run() -> None:
+        timed = Timed()
+        await timed.desk.handle(timed.desk.say("I live in Rome."))
+        timed.now = NOON + timedelta(hours=1)
+        timed.desk.budget.over = True
+        assert await timed.timers.look() == 0
+        timed.desk.budget.over = False
+        assert await timed.timers.look() == 1
+
+    run_virtual(run())
+
+
+def test_an_end_that_settled_nothing_is_followed_by_another_an_hour_later() -> None:
+    async def run() -> None:
+        timed = Timed()
+        turn = timed.desk.say("I live in Rome.")
+        await timed.desk.handle(turn)
+        timed.now = NOON + timedelta(hours=1)
+        assert await timed.timers.look() == 1
+        timed.desk.budget.over = True
+        await timed.desk.handle(*timed.ends)
+        assert await timed.desk.closing(turn) is Closing.DEFERRED
+        timed.desk.budget.over = False
+        timed.now += timedelta(hours=1)
+        assert await timed.timers.look() == 1
+        await timed.desk.handle(timed.ends[-1])
+        assert await timed.desk.closing(turn) is Closing.STORED
+
+    run_virtual(run())
+
+
+def test_an_erased_subject_ends_no_session() -> None:
+    async def run() -> None:
+        timed = Timed()
+        await timed.desk.handle(timed.desk.say("I live in Rome."))
+        timed.desk.site.keyring.erase(timed.desk.keys.subject)
+        timed.now = NOON + timedelta(hours=1)
+        assert await timed.timers.look() == 0
+        assert timed.ends == []
+
+    run_virtual(run())
+
+
+@pytest.mark.parametrize("held_back", [3, 100])
+def test_conversations_that_are_held_back_hide_none_of_the_others(
+    held_back: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        timed = Timed()
+        monkeypatch.setattr("processors.session_timers._AT_ONCE", 2)
+        monkeypatch.setattr("processors.session_timers._AT_ONCE_MAX", 4096)
+        for number in range(held_back):
+            await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"held {number}"))
+        timed.now = NOON + timedelta(hours=1)
+        ended = 0
+        while appended := await timed.timers.look():
+            ended += appended
+        # None of the ends is worked on yet, so all of these stay in the answer.
+        assert ended == held_back
+        late = timed.desk.say("I live in Rome.", minute=1, conversation="behind them")
+        await timed.desk.handle(late)
+        assert await timed.timers.look() == 1
+
+    run_virtual(run())
