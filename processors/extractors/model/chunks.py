@@ -79,7 +79,8 @@ def groups_of(
         for start, end in _bounds(text, max(1, -(-len(text) // size))):
             # Reckoned from the beginning, so that what one group has too much the next has less.
             length = end - start + beside[index]
-            if placed + length / 2 > len(groups) * size and len(groups) < count:
+            full = placed + length / 2 > len(groups) * size
+            if full and groups[-1] and len(groups) < count:
                 groups.append([])
             groups[-1].append(Part(index=index, text=_overlapping(text, start, end)))
             placed += length

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-_DATE: Final = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?")
+_DATE: Final = re.compile("(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 _YEAR_MIN: Final = 1000
 _YEAR_MAX: Final = 9000
 """Between these the ends of a period and every zone stay within the calendar of the language."""

@@ -13,7 +13,8 @@ _ANTHROPIC_LIMITS: Final = ("requests", "tokens", "input-tokens", "output-tokens
 _OPENAI_LIMITS: Final = ("requests", "tokens")
 _DURATION: Final = re.compile(
     r"(?:(?P<h>\d{1,6})h)?(?:(?P<m>\d{1,6})m(?!s))?(?:(?P<s>\d{1,6}(?:\.\d{1,9})?)s)?"
-    r"(?:(?P<ms>\d{1,9}(?:\.\d{1,9})?)ms)?"
+    r"(?:(?P<ms>\d{1,9}(?:\.\d{1,9})?)ms)?",
+    re.ASCII,
 )
 
 

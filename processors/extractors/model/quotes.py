@@ -35,11 +35,13 @@ def exact_words(quote: str, text: str) -> str:
     spelled = unicodedata.normalize("NFC", html.unescape(quote.strip()))
     if not spelled or len(spelled) > _CHARACTERS_MAX:
         return quote
-    tagged = TAGS.search(text) is not None
-    found = re.search(r"\s+".join(_pattern(word, tagged=tagged) for word in spelled.split()), text)
+    between, gap = ("", r"\s+")
+    if TAGS.search(text) is not None:
+        between, gap = (f"{TAGS.pattern}*", rf"[\s{TAGS.pattern.strip('[]')}]+")
+    words = (between.join(map(_pattern, word)) for word in spelled.split())
+    found = re.search(gap.join(words), text)
     return quote if found is None else found[0]
 
 
-def _pattern(word: str, *, tagged: bool) -> str:
-    between = f"{TAGS.pattern}*" if tagged else ""
-    return between.join(_CLASSES.get(mark, re.escape(mark)) for mark in word)
+def _pattern(mark: str) -> str:
+    return _CLASSES.get(mark, re.escape(mark))
