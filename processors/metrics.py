@@ -14,7 +14,7 @@ CLOSED: Final = Counter(
     ["closing"],
 )
 DEFERRED: Final = Counter(
-    "memledger_turns_deferred_total", "Turns that wait, by what they wait for", ["cause"]
+    "memledger_deferrals_total", "Turns that wait, by what they wait for", ["cause"]
 )
 SESSIONS_ENDED: Final = Counter(
     "memledger_sessions_ended_total",

@@ -172,6 +172,7 @@ class Worker:
                 clock=clock,
             )
         )
+        self._session_look_s = min(session_timers.LOOK_S, settings.session_idle_s)
         self._consolidates = settings.consolidate_episodes_min > 0 and proposer.consolidates
         self._app.transport = LedgerTransport(
             self._app,
@@ -233,7 +234,7 @@ class Worker:
     def _upkeep(self, stop: asyncio.Event) -> list[asyncio.Task[None]]:
         """Begin what is done beside the turns."""
         looks: list[tuple[Callable[[], Awaitable[int]], float, str]] = [
-            (self._sessions.look, session_timers.LOOK_S, "ends of quiet sessions")
+            (self._sessions.look, self._session_look_s, "ends of quiet sessions")
         ]
         if self._consolidates:
             looks.append(
