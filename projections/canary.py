@@ -180,6 +180,11 @@ class VerifiedEmbedder:
         return self._embedder.min_similarity
 
     @property
+    def same_statement_similarity(self) -> float | None:
+        """The cosine below which two statements are never the same in other words, or ``None``."""
+        return self._embedder.same_statement_similarity
+
+    @property
     def mismatch(self) -> str | None:
         """What the last comparison found to differ, or ``None``."""
         return None if self._mismatch is None else str(self._mismatch)

@@ -14,13 +14,14 @@ from psycopg import AsyncConnection, Notify
 
 from projections.coalescing import Coalescer
 from projections.read_model import ReadModel, subjects_text
+from projections.related import Named, memory_of, parameters, stored_of
 from projections.vectors import HalfVectors, Halves, halves_of
 from projections.waiters import Waiters
 from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import ReadModelUnavailable
 from schemas.memory import Memory
-from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
+from schemas.ports import PartitionProgress, SimilarTo, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing
 from schemas.slots import Slot
 from schemas.tasks import end_tasks
@@ -37,27 +38,6 @@ _GATHER_S: Final = 0.006
 """Measured with 200 busy subjects, six runs in turn on a busy machine: on average a tenth less
 processor time in Python and a third less in Postgres than two queries that wait for nobody."""
 
-_MEMORY_COLUMNS: Final = (
-    "memory_id",
-    "lineage_id",
-    "kind",
-    "content",
-    "slot",
-    "about",
-    "importance",
-    "confidence",
-    "source",
-    "turn_id",
-    "conversation_id",
-    "quote",
-    "valid_from",
-    "valid_to",
-    "recorded_at",
-    "expires_at",
-    "provenance",
-    "merged_from",
-)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Asked:
@@ -68,20 +48,12 @@ class _Asked:
     known_max: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Named:
-    subject: UUID
-    slots: tuple[tuple[Slot, str], ...]
-    statement_keys: tuple[bytes, ...]
-    memory_ids: tuple[UUID, ...]
-
-
 class PostgresLedger:
     """The ledger over a read model. Made by :meth:`open`.
 
     Workers ask for hundreds of turns at a time, so what is asked while a query is under way goes
-    into the next one. Memories come without their vectors, which no decision needs and which weigh
-    most of a row.
+    into the next one. Memories come without their vectors, which weigh most of a row, but for those
+    that a new statement is compared with.
     """
 
     def __init__(self, read_model: ReadModel) -> None:
@@ -203,21 +175,20 @@ class PostgresLedger:
         slots: Collection[tuple[Slot, str]],
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
+        similar: Collection[SimilarTo] = (),
     ) -> tuple[StoredMemory, ...]:
-        """Return every version that a decision may touch.
-
-        That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
-        that hold a version with any of the statement keys, and of those of the memories named.
+        """Return every version that a decision may touch; see :class:`schemas.ports.Ledger`.
 
         Raises:
             ReadModelUnavailable: Postgres cannot be reached.
         """
         return await self._related(
-            _Named(
+            Named(
                 subject=subject,
                 slots=tuple(slots),
                 statement_keys=tuple(statement_keys),
                 memory_ids=tuple(memory_ids),
+                similar=tuple(similar),
             )
         )
 
@@ -251,7 +222,7 @@ class PostgresLedger:
         states, *found = await self._ask({one.subject for one in asked}, questions)
         nearest: list[list[Memory]] = [[] for _ in asked]
         for place, *columns in found[0] if found else ():
-            nearest[near[place - 1][0]].append(_memory(columns))
+            nearest[near[place - 1][0]].append(memory_of(columns))
         return [
             TurnContext(
                 closing=None if closing is None else Closing(closing),
@@ -261,37 +232,13 @@ class PostgresLedger:
             for (closing, owner), memories in zip(states, nearest, strict=True)
         ]
 
-    async def _ask_related(self, asked: Sequence[_Named]) -> list[tuple[StoredMemory, ...]]:
-        slots = [(at, one.subject, slot) for at, one in enumerate(asked) for slot in one.slots]
-        keys = [
-            (at, one.subject, key) for at, one in enumerate(asked) for key in one.statement_keys
-        ]
-        memories = [(at, one.subject, it) for at, one in enumerate(asked) for it in one.memory_ids]
-        named = {
-            "slot_places": [at for at, _, _ in slots],
-            "slot_subjects": [subject for _, subject, _ in slots],
-            "slots": [slot.value for _, _, (slot, _) in slots],
-            "abouts": [about for _, _, (_, about) in slots],
-            "key_places": [at for at, _, _ in keys],
-            "key_subjects": [subject for _, subject, _ in keys],
-            "keys": [key for _, _, key in keys],
-            "memory_places": [at for at, _, _ in memories],
-            "memory_subjects": [subject for _, subject, _ in memories],
-            "memories": [memory_id for _, _, memory_id in memories],
-        }
+    async def _ask_related(self, asked: Sequence[Named]) -> list[tuple[StoredMemory, ...]]:
+        model, dimension = self._read_model.embedder, self._read_model.dimension
+        question = (_QUERIES["select_related"], parameters(asked, model=model, dimension=dimension))
+        [found] = await self._ask({one.subject for one in asked}, [question])
         related: list[list[StoredMemory]] = [[] for _ in asked]
-        [found] = await self._ask(
-            {one.subject for one in asked}, [(_QUERIES["select_related"], named)]
-        )
-        for place, *columns, retracted_at, last_confirmed_at, merged_into in found:
-            related[place].append(
-                StoredMemory(
-                    memory=_memory(columns),
-                    retracted=retracted_at is not None,
-                    confirmed_at=(last_confirmed_at,),
-                    merged_into=merged_into,
-                )
-            )
+        for place, *columns in found:
+            related[place].append(stored_of(columns, model=model, dimension=dimension))
         return [tuple(stored) for stored in related]
 
     async def _ask(
@@ -372,7 +319,3 @@ async def _for_ever(
             _LOG.exception("%s failed unexpectedly; trying again", what)
             pause_now_s = min(2 * pause_now_s, _PAUSE_S_MAX)
         await asyncio.sleep(pause_now_s)
-
-
-def _memory(columns: Sequence[Any]) -> Memory:
-    return Memory(**dict(zip(_MEMORY_COLUMNS, columns, strict=True)))

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.memory import Memory
+from schemas.memory import Embedding, Memory, MemoryKind
 from schemas.proposals import InvalidItem, Operation, Usage
 from schemas.records import Closing, Turn
 from schemas.slots import Slot
@@ -28,6 +28,8 @@ class Embedder(Protocol):
         name: the model's name with its version; vectors of different names are never compared.
         dimension: number of components.
         min_similarity: the cosine at and above which this model's vectors count as related.
+        same_statement_similarity: the cosine below which two statements never count as the same
+            one in other words; ``None`` where none was measured: they never do.
     """
 
     @property
@@ -38,6 +40,9 @@ class Embedder(Protocol):
 
     @property
     def min_similarity(self) -> float: ...  # noqa: D102 - described with the class
+
+    @property
+    def same_statement_similarity(self) -> float | None: ...  # noqa: D102 - described with the class
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 for each text.
@@ -244,6 +249,23 @@ class StoredMemory:
         return not self.retracted and self.memory.valid_to is None and self.merged_into is None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimilarTo:
+    """Asks for the live statements that lie nearest to a new one.
+
+    Attributes:
+        slot, about, kind: theirs.
+        vector: of the new statement; one of another model than the stored ones finds nothing.
+        most: most of them.
+    """
+
+    slot: Slot
+    about: str
+    kind: MemoryKind
+    vector: Embedding
+    most: int
+
+
 class Ledger(Protocol):
     """What the workers ask of the projection.
 
@@ -281,10 +303,13 @@ class Ledger(Protocol):
         slots: Collection[tuple[Slot, str]],
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
+        similar: Collection[SimilarTo] = (),
     ) -> tuple[StoredMemory, ...]:
         """Return every version that a decision may touch.
 
         That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
-        that hold a version with any of the statement keys, and of those of the memories named.
+        that hold a version with any of the statement keys, of those of the memories named, and of
+        those of the live statements that lie nearest to a new one. Only these last are sure to come
+        with their vectors.
         """
         ...

@@ -65,6 +65,8 @@ class Settings(BaseSettings):
             as an episode that says so.
         embedder: ``minilm``, ``hash`` (no meaning, for tests and benches) or ``openai``.
         embedder_model, embedder_dimension, embedder_base_url, embedder_api_key: for ``openai``.
+        embedder_same_statement_similarity: the cosine of the model of ``openai`` below which two
+            statements never count as the same one in other words; ``None``: they never do.
         embedder_timeout_s: deadline of one call of ``openai``, retries included.
         in_flight_max: most turns a worker has in the extractor at once.
         window_max: most turns of one partition that a worker holds; it is not read further beyond.
@@ -113,6 +115,7 @@ class Settings(BaseSettings):
     embedder_dimension: int = Field(default=384, ge=1, le=4000)
     embedder_base_url: str | None = None
     embedder_api_key: str | None = Field(default=None, repr=False)
+    embedder_same_statement_similarity: float | None = Field(default=None, ge=-1, le=1)
     embedder_timeout_s: float = Field(default=10.0, ge=0.1, le=600)
     in_flight_max: int = Field(default=300, ge=1)
     window_max: int = Field(default=1000, ge=1)

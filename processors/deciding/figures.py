@@ -37,6 +37,15 @@ def figures(text: str) -> frozenset[str]:
     return frozenset((*written, *words))
 
 
+def figure_of(word: str) -> str:
+    """Return the digits that an English word stands for; any other word as it is.
+
+    Args:
+        word: a word in lower case.
+    """
+    return _WORDS.get(word, word)
+
+
 def _spelled(figure: str) -> str:
     if _THOUSANDS.fullmatch(figure):
         figure = figure.replace(",", "")

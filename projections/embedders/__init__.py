@@ -70,6 +70,7 @@ def _openai(settings: Settings) -> OpenAIEmbedder:
         model=settings.embedder_model,
         dimension=settings.embedder_dimension,
         min_similarity=_SHORTENING_MIN_SIMILARITY if min_similarity is None else min_similarity,
+        same_statement_similarity=settings.embedder_same_statement_similarity,
         base_url=settings.embedder_base_url or DEFAULT_BASE_URL,
         api_key=settings.embedder_api_key,
         ask_dimension=shortens,

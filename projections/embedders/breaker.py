@@ -60,6 +60,11 @@ class BreakingEmbedder:
         return self.inner.min_similarity
 
     @property
+    def same_statement_similarity(self) -> float | None:
+        """The cosine below which two statements are never the same in other words, or ``None``."""
+        return self.inner.same_statement_similarity
+
+    @property
     def answered_as(self) -> str | None:
         """What the model called itself in the last answer."""
         return getattr(self.inner, "answered_as", None)

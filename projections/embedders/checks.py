@@ -52,6 +52,11 @@ class CheckedEmbedder:
         return self._embedder.min_similarity
 
     @property
+    def same_statement_similarity(self) -> float | None:
+        """The cosine below which two statements are never the same in other words, or ``None``."""
+        return self._embedder.same_statement_similarity
+
+    @property
     def answered_as(self) -> str | None:
         """What the model called itself in the last answer; ``None`` where it does not say."""
         return getattr(self._embedder, "answered_as", None)

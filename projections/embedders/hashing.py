@@ -44,6 +44,11 @@ class HashEmbedder:
         """The cosine from which texts count as sharing words."""
         return MIN_SIMILARITY
 
+    @property
+    def same_statement_similarity(self) -> None:
+        """``None``: counts of words tell nothing of what they mean."""
+        return None
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one vector for each text: its word counts, brought to length 1."""
         counts = np.zeros((len(texts), self._dimension), dtype=np.float32)

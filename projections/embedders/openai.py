@@ -68,6 +68,7 @@ class OpenAIEmbedder:
         model: str,
         dimension: int,
         min_similarity: float,
+        same_statement_similarity: float | None = None,
         base_url: str = DEFAULT_BASE_URL,
         api_key: str | None = None,
         ask_dimension: bool = False,
@@ -80,6 +81,8 @@ class OpenAIEmbedder:
             model: the model's name, as the server knows it.
             dimension: how many components its vectors have.
             min_similarity: the cosine from which the model's vectors count as related.
+            same_statement_similarity: the cosine below which two statements are never the same one
+                in other words; ``None`` for never.
             base_url: the interface's root, with its version.
             api_key: sent as a bearer token; ``None`` sends none, for a server of one's own.
             ask_dimension: send ``dimensions``, which only models that can shorten vectors accept.
@@ -90,6 +93,7 @@ class OpenAIEmbedder:
         self._deadline_s = deadline_s
         self._dimension = dimension
         self._min_similarity = min_similarity
+        self._same_statement_similarity = same_statement_similarity
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._ask_dimension = ask_dimension
         self._sleep = sleep
@@ -114,6 +118,11 @@ class OpenAIEmbedder:
     def min_similarity(self) -> float:
         """The cosine from which the model's vectors count as related."""
         return self._min_similarity
+
+    @property
+    def same_statement_similarity(self) -> float | None:
+        """The cosine below which two statements are never the same in other words, or ``None``."""
+        return self._same_statement_similarity
 
     @property
     def answered_as(self) -> str | None:

@@ -103,8 +103,32 @@ ORDER BY asked.place, nearest.distance, nearest.memory_id;
 
 -- name: select_related
 -- For each question: every version of the lineages that hold one of the slots, statements or
--- versions that it names. A row of a list says to which question, of which subject, it belongs.
-WITH lineages AS (
+-- versions that it names, or one of the live statements nearest to a vector, which alone come with
+-- their own. A row of a list says to which question, of which subject, it belongs.
+WITH alike AS MATERIALIZED (
+    SELECT
+        asked.place, asked.subject, nearest.lineage_id, nearest.memory_id,
+        any_value(nearest.embedding) AS embedding
+    FROM unnest(
+        %(near_places)b::integer[], %(near_subjects)b::uuid[], %(near_slots)b::text[],
+        %(near_abouts)b::text[], %(near_kinds)b::text[], %(near_vectors)b::halfvec[],
+        %(near_most)b::integer[]
+    ) AS asked (place, subject, slot, about, kind, vector, most)
+    CROSS JOIN LATERAL (
+        SELECT memories.lineage_id, memories.memory_id, memories.embedding
+        FROM memories
+        WHERE memories.subject = asked.subject
+            AND memories.slot = asked.slot AND memories.about = asked.about
+            AND memories.kind = asked.kind
+            AND memories.embedding IS NOT NULL
+            AND memories.valid_to IS NULL
+            AND memories.retracted_at IS NULL
+            AND memories.merged_into IS NULL
+        ORDER BY memories.embedding <#> asked.vector, memories.memory_id
+        LIMIT asked.most
+    ) AS nearest
+    GROUP BY asked.place, asked.subject, nearest.lineage_id, nearest.memory_id
+), lineages AS (
     SELECT named.place, memories.subject, memories.lineage_id
     FROM unnest(
         %(slot_places)b::integer[], %(slot_subjects)b::uuid[], %(slots)b::text[], %(abouts)b::text[]
@@ -122,14 +146,18 @@ WITH lineages AS (
     FROM unnest(%(memory_places)b::integer[], %(memory_subjects)b::uuid[], %(memories)b::uuid[])
         AS named (place, subject, memory_id)
     JOIN memories ON memories.subject = named.subject AND memories.memory_id = named.memory_id
+    UNION
+    SELECT alike.place, alike.subject, alike.lineage_id FROM alike
 )
 SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
     memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
     memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
     memories.valid_to, memories.recorded_at, memories.expires_at, memories.provenance,
-    memories.merged_from, memories.retracted_at, memories.last_confirmed_at, memories.merged_into
+    memories.merged_from, memories.retracted_at, memories.last_confirmed_at, memories.merged_into,
+    alike.embedding
 FROM lineages
 JOIN memories ON memories.subject = lineages.subject
     AND memories.lineage_id = lineages.lineage_id
+LEFT JOIN alike ON alike.place = lineages.place AND alike.memory_id = memories.memory_id
 ORDER BY lineages.place, memories.lineage_id, memories.valid_from, memories.memory_id;

@@ -21,11 +21,11 @@ from schemas.events import (
     ProposalRejected,
     RejectionReason,
 )
-from schemas.memory import statement_key
-from schemas.ports import Ledger, PartitionProgress, StoredMemory, TurnContext
+from schemas.memory import Embedding, MemoryKind, statement_key
+from schemas.ports import Ledger, PartitionProgress, SimilarTo, StoredMemory, TurnContext
 from schemas.records import Closing
 from schemas.slots import Slot
-from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at
+from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at, embedding
 
 SETTLED_S = 5.0
 """How long a wait that is due may take to end; on a busy machine much of it is the machine's."""
@@ -70,6 +70,7 @@ class LedgerSite:
         slots: Sequence[tuple[Slot, str]] = (),
         statement_keys: Sequence[bytes] = (),
         memory_ids: Sequence[UUID] = (),
+        similar: Sequence[SimilarTo] = (),
     ) -> tuple[StoredMemory, ...]:
         """Return what the first user's memories are, as far as it is named."""
         return await self.ledger.related(
@@ -77,6 +78,7 @@ class LedgerSite:
             slots=slots,
             statement_keys=statement_keys,
             memory_ids=memory_ids,
+            similar=similar,
         )
 
     async def closed(self, closing: Closing = Closing.NOTHING_FOUND, floor: int = 0) -> int:
@@ -389,6 +391,54 @@ class LedgerContract:
             (stored,) = await site.related(memory_ids=[added.memory_id])
 
             assert (stored.retracted, stored.live) == (True, False)
+
+        play(act)
+
+    def test_finds_the_live_statements_nearest_to_a_new_one_with_their_vectors(
+        self, play: Play
+    ) -> None:
+        async def act(site: LedgerSite) -> None:
+            wanted = {"slot": Slot.PREFERENCE, "embedding": embedding(1)}
+            _, alike, _ = await site.writer.stored(**wanted)
+            _, farther, _ = await site.writer.stored(**(wanted | {"embedding": embedding(2)}))
+            for other in (
+                {"slot": Slot.NOTE},
+                {"about": "sister"},
+                {"kind": MemoryKind.PROCEDURAL},
+                {"valid_to": at(1)},
+                {"embedding": None},
+            ):
+                await site.writer.stored(**(wanted | other))
+            turn, withdrawn, _ = await site.writer.stored(**wanted)
+            retraction = MemoryRetracted(
+                memory_id=withdrawn.memory_id,
+                turn_id=turn.turn_id,
+                quote="quote",
+                retracted_at=at(1),
+            )
+            turn = await site.writer.turn()
+            await site.writer.append(site.writer.outcome(turn, [retraction]))
+            await site.catch_up()
+
+            async def found(most: int, vector: Embedding) -> list[StoredMemory]:
+                asked = SimilarTo(
+                    slot=Slot.PREFERENCE,
+                    about="user",
+                    kind=MemoryKind.SEMANTIC,
+                    vector=vector,
+                    most=most,
+                )
+                # Asked twice over, nothing comes twice.
+                return list(await site.related(similar=[asked, asked]))
+
+            assert [stored.memory for stored in await found(1, embedding(1))] == [alike]
+            both = await found(9, embedding(1))
+            assert {stored.memory.memory_id for stored in both} == {
+                alike.memory_id,
+                farther.memory_id,
+            }
+            assert all(stored.memory.embedding is not None for stored in both)
+            assert await found(9, embedding(1, model="another")) == []
 
         play(act)
 

@@ -23,6 +23,7 @@ class CountingEmbedder:
     name = "counting"
     dimension = 2
     min_similarity = 0.5
+    same_statement_similarity = None
 
     def __init__(
         self,

@@ -14,14 +14,15 @@ from schemas.errors import RecordInvalid, SealBroken
 from schemas.keyring import SubjectKeys
 from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id_of_unaccountable
 from schemas.log.sealed import LogRecord, open_record
-from schemas.memory import Memory, statement_key
+from schemas.memory import Memory
 from schemas.partitioning import partition_for
-from schemas.ports import PartitionProgress, StoredMemory, TurnContext, Vectors
+from schemas.ports import PartitionProgress, SimilarTo, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing, Outcome
 from schemas.slots import Slot
 from schemas.topics import TURNS, memories_topic
 from tests.support.memory_keyring import MemoryKeyring
 from tests.support.memory_log import MemoryLog
+from tests.support.related import related_rows
 
 
 @dataclass
@@ -149,19 +150,20 @@ class MemoryLedger:
         slots: Collection[tuple[Slot, str]],
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
+        similar: Collection[SimilarTo] = (),
     ) -> tuple[StoredMemory, ...]:
         """Return every version of the lineages that hold any of what is named."""
         self._check()
         state = self._states[partition_for(subject, self._partitions)].states.get(subject)
         rows = () if state is None else tuple(state.memories.values())
-        lineages = {
-            row.memory.lineage_id
-            for row in rows
-            if row.memory.memory_id in memory_ids
-            or (row.memory.slot, row.memory.about) in slots
-            or _key(row.memory) in statement_keys
-        }
-        return tuple(_stored(row) for row in rows if row.memory.lineage_id in lineages)
+        found = related_rows(
+            rows,
+            slots=slots,
+            statement_keys=statement_keys,
+            memory_ids=memory_ids,
+            similar=similar,
+        )
+        return tuple(map(_stored, found))
 
     async def _asked(self, partition: int) -> _Partition:
         self._check()
@@ -217,14 +219,10 @@ class MemoryLedger:
         }
 
 
-def _key(memory: Memory) -> bytes:
-    return statement_key(memory.kind, memory.about, memory.content, memory.valid_from)
-
-
 def _stored(row: MemoryRow) -> StoredMemory:
-    # Like the read model's ledger: without vectors, and with the last confirmation only.
+    # Like the read model's ledger: with the last confirmation only.
     return StoredMemory(
-        memory=row.memory.model_copy(update={"embedding": None}),
+        memory=row.memory,
         retracted=row.retracted_at is not None,
         confirmed_at=(row.last_confirmed_at,),
         merged_into=None if row.merged is None else row.merged.merged_into,

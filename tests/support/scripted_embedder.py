@@ -28,6 +28,7 @@ class ScriptedEmbedder:
     name = AngleEmbedder.name
     dimension = AngleEmbedder.dimension
     min_similarity = AngleEmbedder.min_similarity
+    same_statement_similarity = None
 
     def __init__(self) -> None:
         self.rows: dict[str, Vectors] = {}

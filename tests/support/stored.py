@@ -38,6 +38,7 @@ class AngleEmbedder:
     name = "angle"
     dimension = 4
     min_similarity = 0.5
+    same_statement_similarity = None
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the question's vector for each text."""

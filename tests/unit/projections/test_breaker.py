@@ -20,6 +20,7 @@ class _Scene:
     name = "inner"
     dimension = 2
     min_similarity = 0.5
+    same_statement_similarity = None
 
     def __init__(self) -> None:
         self.now_s = 1000.0

@@ -31,6 +31,7 @@ class _Fixed:
     name = "fixed"
     dimension = 2
     min_similarity = 0.5
+    same_statement_similarity = None
 
     def __init__(self, answer: Vectors) -> None:
         self.answer = answer

@@ -44,6 +44,7 @@ class _Told:
     name = "told"
     dimension = DIMENSION
     min_similarity = 0.5
+    same_statement_similarity = None
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
