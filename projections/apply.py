@@ -21,17 +21,7 @@ from projections.batch import (
     Refusals,
     TopicPartitionPair,
 )
-from projections.columns import (
-    ChangeGroup,
-    Columns,
-    close_columns,
-    confirm_columns,
-    distinct_versions,
-    grouped,
-    insert_columns,
-    merge_columns,
-    retract_columns,
-)
+from projections.columns import ChangeGroup, grouped, insert_columns
 from projections.dead_letters import DeadLetterBox
 from projections.fence import FENCE_LOCK_CLASS
 from projections.opening import (
@@ -41,7 +31,7 @@ from projections.opening import (
     RefusedOutcome,
     open_outcomes,
 )
-from projections.outcome_statements import spending_columns, statements
+from projections.outcome_statements import memory_updates, spending_columns, statements
 from projections.read_model import ReadModel, name_tenants, subjects_text
 from projections.vectors import usable_halves
 from schemas import ids
@@ -316,7 +306,7 @@ class Applier:
         left_out = 0
         for group in grouped(change for opened in counted for change in opened.changes):
             left_out += await self._insert(connection, group)
-            for name, columns, versions in _updates(group):
+            for name, columns, versions in memory_updates(group):
                 changed.append((versions, await connection.execute(_QUERIES[name], columns)))
         return changed, left_out
 
@@ -379,24 +369,6 @@ def _check_moved(moved: int, places: int) -> None:
             f"{places - moved} of {places} positions were moved by another projector, which holds "
             "the partitions now"
         )
-
-
-def _updates(group: ChangeGroup) -> list[tuple[str, Columns, int]]:
-    """Return the statements that change versions: name, parameters, and how many they name."""
-    updates: list[tuple[str, Columns, int]] = []
-    if group.closes:
-        named = distinct_versions(group.closes)
-        updates.append(("close_memories", close_columns(group.closes), named))
-    if group.confirms:
-        named = distinct_versions(group.confirms)
-        updates.append(("confirm_memories", confirm_columns(group.confirms), named))
-    if group.retracts:
-        named = distinct_versions(group.retracts)
-        updates.append(("retract_memories", retract_columns(group.retracts), named))
-    if group.merges:
-        named = distinct_versions(group.merges)
-        updates.append(("merge_memories", merge_columns(group.merges), named))
-    return updates
 
 
 async def _execute(connection: Connection, name: str, parameters: Mapping[str, Any]) -> None:

@@ -23,11 +23,13 @@ class PartitionAudit:
 
     Attributes:
         partition: the partition.
-        turns: distinct turns that the log holds; of one that was appended twice the first counts.
+        turns: distinct records of the turns topic, those that are no turn included; of one that was
+            appended twice the first counts.
         duplicate_turns: further appends of a turn.
         unreadable_turns: those of ``turns`` whose record names no subject that belongs there.
         turn_tombstones: tombstones in the turns topic.
-        closings: how the turns closed, by :class:`~schemas.records.Closing`.
+        closings: how the turns closed, by :class:`~schemas.records.Closing`: those that waited by
+            how they closed at last, and as deferred only while they wait.
         in_flight: turns without an outcome.
         doubled_outcomes: further outcomes of a turn that one with a lower offset closed.
         outcomes_of_removed_turns: outcomes of turns that are erased and no longer in the log.
@@ -75,6 +77,15 @@ class _Closed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Settled:
+    """What an outcome says of a turn of its subject that waited."""
+
+    closing: Closing
+    subject: UUID
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Seen:
     """A turn; ``subject`` is ``None`` where its record names none that belongs there."""
 
@@ -95,6 +106,7 @@ class Tally:
     partitions: int
     counts: Counter[str] = field(default_factory=Counter)
     closings: dict[bytes, _Closed] = field(default_factory=dict)
+    settled: dict[bytes, list[_Settled]] = field(default_factory=dict)
     turns: dict[bytes, _Seen] = field(default_factory=dict)
     removed: set[bytes] = field(default_factory=set)
     unreadable: list[LogPosition] = field(default_factory=list)
@@ -117,6 +129,8 @@ class Tally:
             return
         closing = opened if isinstance(opened, Closing) else opened.closing
         self.closings[outcome_id] = _Closed(closing=closing, offset=record.position.offset)
+        if isinstance(opened, Outcome):
+            self._settle(record, opened)
 
     def bury_outcome(self, record: LogRecord) -> None:
         """Count a tombstone of the memories topic."""
@@ -208,9 +222,37 @@ class Tally:
             return Closing.DEAD_LETTERED
         if outcome is None:
             return Closing.ERASED if outcome_id in self.removed else None
-        return (
-            Closing.DEAD_LETTERED if outcome.offset in self.refused_by_postgres else outcome.closing
+        if outcome.offset in self.refused_by_postgres:
+            return Closing.DEAD_LETTERED
+        return self._settled(outcome_id, turn, outcome)
+
+    def _settled(self, outcome_id: bytes, turn: _Seen, outcome: _Closed) -> Closing:
+        """Return how a turn closed at last: by the first outcome that settles it, if it waited."""
+        if outcome.closing is not Closing.DEFERRED:
+            return outcome.closing
+        counting = (
+            settled.closing
+            for settled in self.settled.get(outcome_id, ())
+            if settled.subject == turn.subject
+            and settled.offset > outcome.offset
+            and settled.offset not in self.refused_by_postgres
         )
+        return next(counting, Closing.DEFERRED)
+
+    def _settle(self, record: LogRecord, outcome: Outcome) -> None:
+        header = record.header()
+        if header.subject in self.refused.get(header.record_id.bytes, {}):
+            return  # an outcome of this record was set aside before, so this one does not count
+        for settled in outcome.settled:
+            if settled.closing is not Closing.DEFERRED:
+                turn = ids.outcome_id(self.generation, settled.turn_id).bytes
+                self.settled.setdefault(turn, []).append(
+                    _Settled(
+                        closing=settled.closing,
+                        subject=header.subject,
+                        offset=record.position.offset,
+                    )
+                )
 
     def _refused_at(self, outcome_id: bytes, turn: _Seen) -> int | None:
         by_subject = self.refused.get(outcome_id, {})

@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from projections.flag_fold import FlagRow
-from projections.fold import ClosedTurn, MemoryRow
+from projections.fold import MemoryRow
+from projections.turn_fold import ClosedTurn
 from projections.vectors import usable_halves
 from schemas.memory import statement_key
 from schemas.waiting import WaitingTurn

@@ -22,10 +22,11 @@ from projections.canonical_rows import (
     waiting_row_of_columns,
     waiting_row_of_fold,
 )
-from projections.fold import ClosedTurn, SubjectState
+from projections.fold import SubjectState
 from projections.log_fold import FoldedPartition, LogFold
 from projections.read_model import ReadModel, count_waiting, name_every_subject
 from projections.spending_digest import Sums, sums_differ
+from projections.turn_fold import ClosedTurn
 from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import LogUnavailable

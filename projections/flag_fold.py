@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
@@ -58,3 +58,14 @@ def decided_flags(outcome: Outcome) -> Iterator[DecidedFlag]:
     for event in outcome.events:
         if isinstance(event, FlagApproved | FlagRefused):
             yield DecidedFlag(decision=event, turn_id=outcome.turn_id)
+
+
+def fold_flags(flags: MutableMapping[UUID, FlagRow], outcome: Outcome) -> None:
+    """Fold in what an outcome says of flags; the first word counts, on either side."""
+    for raised in raised_flags(outcome):
+        row = flags.get(raised.flag_id, FlagRow())
+        flags[raised.flag_id] = replace(row, raised=row.raised or raised)
+    for decided in decided_flags(outcome):
+        flag_id = decided.decision.flag_id
+        row = flags.get(flag_id, FlagRow())
+        flags[flag_id] = replace(row, decided=row.decided or decided)

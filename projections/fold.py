@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 from uuid import UUID
 
-from projections.flag_fold import FlagRow, decided_flags, raised_flags
+from projections.flag_fold import FlagRow, fold_flags
 from projections.spending_fold import Spent, SpentOn, add_spending
+from projections.turn_fold import ClosedTurn, waiting_turn
 from schemas import ids
 from schemas.events import (
     FlagApproved,
@@ -31,7 +32,7 @@ from schemas.events import (
     Renewal,
 )
 from schemas.memory import Memory
-from schemas.records import Closing, Outcome, Settled
+from schemas.records import Closing, Outcome
 from schemas.waiting import WaitingTurn
 
 
@@ -247,21 +248,6 @@ class LoggedOutcome:
     outcome: Outcome
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClosedTurn:
-    """How a turn closed.
-
-    Attributes:
-        closing: how; of one that was deferred and then settled, how it closed at last.
-        offset: where the outcome that closed it, or deferred it, stands in the memories topic.
-        settled_offset: where the outcome stands that settled it; ``None`` unless it was deferred.
-    """
-
-    closing: Closing
-    offset: int
-    settled_offset: int | None = None
-
-
 @dataclass(kw_only=True, slots=True)
 class SubjectState:
     """What the log says of one subject, folded so far.
@@ -315,31 +301,19 @@ class SubjectState:
         waiting = waiting_turn(outcome)
         if waiting is not None:
             self.waiting[outcome.turn_id] = waiting
-        for settled in outcome.settled:
-            self._settle(settled, logged.offset)
+        self._settle(logged)
         for change in changes(outcome, self.subject):
             self._change(change)
-        for raised in raised_flags(outcome):
-            row = self.flags.get(raised.flag_id, FlagRow())
-            self.flags[raised.flag_id] = replace(row, raised=row.raised or raised)
-        for decided in decided_flags(outcome):
-            flag_id = decided.decision.flag_id
-            row = self.flags.get(flag_id, FlagRow())
-            self.flags[flag_id] = replace(row, decided=row.decided or decided)
+        fold_flags(self.flags, outcome)
         add_spending(self.spent, outcome)
         return True
 
-    def _settle(self, settled: Settled, offset: int) -> None:
-        """Close a turn that waits; void for any other, so that nothing is settled twice."""
-        closed = self.closed.get(settled.turn_id)
-        if closed is None or closed.closing is not Closing.DEFERRED:
-            return
-        if settled.closing is Closing.DEFERRED:
-            return
-        self.closed[settled.turn_id] = replace(
-            closed, closing=settled.closing, settled_offset=offset
-        )
-        self.waiting.pop(settled.turn_id, None)
+    def _settle(self, logged: LoggedOutcome) -> None:
+        for settled in logged.outcome.settled:
+            closed = self.closed.get(settled.turn_id)
+            if closed is not None and closed.can_settle(settled, logged.offset):
+                self.closed[settled.turn_id] = closed.settled_by(settled, logged.offset)
+                self.waiting.pop(settled.turn_id, None)
 
     def _change(self, change: Change) -> None:
         row = self.memories.get(change.memory_id)
@@ -348,15 +322,6 @@ class SubjectState:
                 self.memories[change.memory_id] = new_row(change)
         elif row is not None:
             self.memories[change.memory_id] = _changed(row, change)
-
-
-def waiting_turn(outcome: Outcome) -> WaitingTurn | None:
-    """Return the turn that an outcome lets wait; ``None`` where it does not."""
-    if outcome.closing is not Closing.DEFERRED or outcome.deferral is None:
-        return None
-    return WaitingTurn(
-        turn_id=outcome.turn_id, turn_offset=outcome.turn_offset, deferral=outcome.deferral
-    )
 
 
 def _changed(row: MemoryRow, change: Close | Confirm | Retract | Merge) -> MemoryRow:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
+from projections.cursors import Cursor, listing_digest
 from projections.read_model import ReadModel
 from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
@@ -25,11 +22,6 @@ LIMIT_DEFAULT: Final = 50
 LIMIT_MAX: Final = 500
 
 _QUERIES: Final = load_queries("projections", "sql/memories.sql")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-_LISTING_BYTES: Final = 8
-# When the last version was recorded, its id, and what was listed.
-_CURSOR: Final = struct.Struct(f">q16s{_LISTING_BYTES}s")
 
 
 class MemoryState(StrEnum):
@@ -114,47 +106,6 @@ class MemoryPage:
     generation: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Cursor:
-    """Where a page ended, and of which listing.
-
-    Attributes:
-        recorded_at, memory_id: the last version of the page.
-        listing: a digest of what was listed, so that a cursor continues nothing else.
-    """
-
-    recorded_at: datetime
-    memory_id: UUID
-    listing: bytes
-
-    def encode(self) -> str:
-        moment = (self.recorded_at - _EPOCH) // _MICROSECOND
-        packed = _CURSOR.pack(moment, self.memory_id.bytes, self.listing)
-        return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
-
-    @classmethod
-    def decode(cls, text: str, listing: bytes) -> Self:
-        try:
-            padded = text + "=" * (-len(text) % 4)
-            moment, memory_id, found = _CURSOR.unpack(
-                base64.b64decode(padded, b"-_", validate=True)
-            )
-            recorded_at = _EPOCH + moment * _MICROSECOND
-        except (binascii.Error, struct.error, OverflowError, ValueError):
-            raise InvalidInput(
-                field="cursor",
-                problem="is not a cursor",
-                remedy="send next_cursor of the page before as it is",
-            ) from None
-        if found != listing:
-            raise InvalidInput(
-                field="cursor",
-                problem="belongs to another listing",
-                remedy="send it with the same user_id, history and as_of as the page it came with",
-            )
-        return cls(recorded_at=recorded_at, memory_id=UUID(bytes=memory_id), listing=found)
-
-
 class Memories:
     """Lists what the read model of one generation holds."""
 
@@ -196,7 +147,8 @@ class Memories:
         """
         _check(history=history, as_of=as_of, limit=limit)
         listing = _listing_digest(subject, history=history, as_of=as_of)
-        after = None if cursor is None else _Cursor.decode(cursor, listing)
+        same = "user_id, history and as_of"
+        after = None if cursor is None else Cursor.decode(cursor, listing, arguments=same)
         if subject is None:
             return self._page([], listing, limit)
         parameters = {
@@ -204,8 +156,8 @@ class Memories:
             "history": history,
             "as_of": as_of,
             "now": self._clock(),
-            "after_recorded_at": None if after is None else after.recorded_at,
-            "after_memory_id": None if after is None else after.memory_id,
+            "after_recorded_at": None if after is None else after.moment,
+            "after_memory_id": None if after is None else after.row_id,
             "limit": limit + 1,
         }
         rows = await read_rows(self._read_model, subject, _QUERIES["list_memories"], parameters)
@@ -216,8 +168,8 @@ class Memories:
         following = None
         if len(found) > limit:
             last = memories[-1]
-            following = _Cursor(
-                recorded_at=last.recorded_at, memory_id=last.memory_id, listing=listing
+            following = Cursor(
+                moment=last.recorded_at, row_id=last.memory_id, listing=listing
             ).encode()
         return MemoryPage(
             memories=memories, next_cursor=following, generation=self._read_model.generation
@@ -226,8 +178,7 @@ class Memories:
 
 def _listing_digest(subject: UUID | None, *, history: bool, as_of: datetime | None) -> bytes:
     moment = "" if as_of is None else as_of.astimezone(UTC).isoformat()
-    text = f"{subject} {history} {moment}"
-    return hashlib.blake2s(text.encode(), digest_size=_LISTING_BYTES, person=b"ml-list").digest()
+    return listing_digest(subject, history, moment)
 
 
 def _check(*, history: bool, as_of: datetime | None, limit: int) -> None:

@@ -1,23 +1,50 @@
-"""What outcomes say beside their memories, as statements of the projector with their parameters."""
+"""What outcomes say, as statements of the projector with their parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from projections.columns import Columns, array_text
+from projections.columns import (
+    ChangeGroup,
+    Columns,
+    array_text,
+    close_columns,
+    confirm_columns,
+    distinct_versions,
+    merge_columns,
+    retract_columns,
+)
 from projections.flag_fold import decided_flags, raised_flags
-from projections.fold import waiting_turn
 from projections.opening import OpenedOutcome
 from projections.spending_fold import spent_by
+from projections.turn_fold import waiting_turn
 from schemas.records import Closing
 
 Statement: TypeAlias = tuple[str, Columns]
 """The name of a query and its parameters, for each name a list with one element a row."""
 
 
+def memory_updates(group: ChangeGroup) -> list[tuple[str, Columns, int]]:
+    """Return the statements that change versions: name, parameters, and how many they name."""
+    updates: list[tuple[str, Columns, int]] = []
+    if group.closes:
+        named = distinct_versions(group.closes)
+        updates.append(("close_memories", close_columns(group.closes), named))
+    if group.confirms:
+        named = distinct_versions(group.confirms)
+        updates.append(("confirm_memories", confirm_columns(group.confirms), named))
+    if group.retracts:
+        named = distinct_versions(group.retracts)
+        updates.append(("retract_memories", retract_columns(group.retracts), named))
+    if group.merges:
+        named = distinct_versions(group.merges)
+        updates.append(("merge_memories", merge_columns(group.merges), named))
+    return updates
+
+
 def statements(counted: Sequence[OpenedOutcome]) -> Iterator[Statement]:
-    """Yield what is to be carried out for outcomes that counted, in this order.
+    """Yield what is to be carried out beside memories for outcomes that counted, in this order.
 
     Args:
         counted: the outcomes, each the first of its turn, in the order of each partition.

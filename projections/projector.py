@@ -17,9 +17,12 @@ from projections.intake import Intake
 from projections.isolation import FAILURES_OF_STORES, IsolatingApplier
 from projections.parking import ParkingLot
 from projections.read_model import ReadModel
+from projections.waiting import count_waiting_turns
+from schemas.clock import utc_now
 from schemas.errors import MemledgerError
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
+from schemas.records import DeferralCause
 from schemas.topics import TURNS, memories_topic
 
 _LOG: Final = logging.getLogger(__name__)
@@ -252,6 +255,20 @@ class Projector:
         open_turns = await self._applier.count_open_turns(sorted(self._share))
         for partition, number in open_turns.items():
             metrics.OPEN_TURNS.labels(self._generation, str(partition)).set(number)
+        await self._tell_waiting()
+
+    async def _tell_waiting(self) -> None:
+        counted = await count_waiting_turns(self._read_model, self._share)
+        waiting = {(count.partition, count.cause): count for count in counted}
+        for partition in self._share:
+            for cause in DeferralCause:
+                labels = (self._generation, str(partition), cause.value)
+                count = waiting.get((partition, cause))
+                turns = 0 if count is None else count.turns
+                # Accepted by another clock: it may be ahead of this one.
+                age = 0.0 if count is None else (utc_now() - count.oldest_at).total_seconds()
+                metrics.TURNS_DEFERRED.labels(*labels).set(turns)
+                metrics.DEFERRED_OLDEST_SECONDS.labels(*labels).set(max(0.0, age))
 
     def _lag(self) -> int | None:
         if self._placed_change is None:

@@ -67,3 +67,13 @@ OPEN_TURNS: Final = Gauge(
     "Turns of an assigned partition that were read and not closed",
     ("generation", "partition"),
 )
+TURNS_DEFERRED: Final = Gauge(
+    "memledger_turns_deferred",
+    "Turns of an assigned partition that wait for the end of their session, or for a budget",
+    ("generation", "partition", "cause"),
+)
+DEFERRED_OLDEST_SECONDS: Final = Gauge(
+    "memledger_deferred_oldest_seconds",
+    "Seconds since the oldest of them was accepted; 0 where none waits",
+    ("generation", "partition", "cause"),
+)

@@ -87,7 +87,8 @@ class MemoriesQuery(BaseModel):
 
     user_id: str = Field(description="Whose memories.")
     history: bool = Field(
-        default=False, description="Also what was superseded, retracted or has expired."
+        default=False,
+        description="Also what was superseded, retracted, merged or has expired.",
     )
     as_of: str | None = Field(
         default=None, description="What was true at this moment (ISO 8601 with its zone)."

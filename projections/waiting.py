@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -13,6 +15,46 @@ from schemas.records import Deferral, DeferralCause
 from schemas.waiting import WaitingConversation, WaitingTurn
 
 _QUERIES: Final = load_queries("projections", "sql/waiting.sql")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingCount:
+    """Turns of a partition that wait for the same.
+
+    Attributes:
+        partition: the partition.
+        cause: what they wait for.
+        turns: how many.
+        oldest_at: when the oldest of them was accepted.
+    """
+
+    partition: int
+    cause: DeferralCause
+    turns: int
+    oldest_at: datetime
+
+
+async def count_waiting_turns(
+    read_model: ReadModel, partitions: Collection[int]
+) -> list[WaitingCount]:
+    """Return how many turns of some partitions wait, where any do, by what they wait for.
+
+    Raises:
+        ReadModelUnavailable: the read model cannot be reached.
+    """
+    async with read_model.connection() as connection, connection.transaction():
+        await name_every_subject(connection)
+        asked = {"partitions": sorted(partitions)}
+        cursor = await connection.execute(_QUERIES["count_waiting"], asked)
+        return [
+            WaitingCount(
+                partition=partition,
+                cause=DeferralCause(cause),
+                turns=turns,
+                oldest_at=oldest_at.astimezone(UTC),
+            )
+            for partition, cause, turns, oldest_at in await cursor.fetchall()
+        ]
 
 
 class PostgresWaitingTurns:

@@ -419,10 +419,3 @@ SELECT pg_notify('memledger_applied', payload) FROM unnest(%(payloads)b::text[])
 -- Count the open turns of each partition that has any.
 SELECT partition, count(*) FROM open_turns WHERE partition = ANY (%(partitions)b::integer[])
 GROUP BY partition;
-
--- name: count_waiting_turns
--- Count the turns of some partitions that wait, by what for, with the time that the oldest of them
--- was accepted; the caller may see all of them.
-SELECT partition, cause, count(*), min(received_at)
-FROM waiting_turns WHERE partition = ANY (%(partitions)b::integer[])
-GROUP BY partition, cause;

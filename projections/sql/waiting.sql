@@ -29,3 +29,10 @@ FROM (
 WHERE last_received_at < %(moment)s
 ORDER BY last_received_at, subject, conversation_id
 LIMIT %(limit)s;
+
+-- name: count_waiting
+-- Count the turns of some partitions that wait, by what for, with the time that the oldest of them
+-- was accepted; the caller may see all of them.
+SELECT partition, cause, count(*), min(received_at)
+FROM waiting_turns WHERE partition = ANY (%(partitions)b::integer[])
+GROUP BY partition, cause;

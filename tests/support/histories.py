@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
 
 from schemas import ids
 from schemas.events import (
+    FlagApproved,
+    FlagRefused,
+    MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
+    MemoryEnded,
     MemoryEvent,
     MemoryRetracted,
     MemorySuperseded,
+    ProposalFlagged,
     ProposalRejected,
     RejectionReason,
+    Renewal,
 )
-from schemas.memory import Memory
-from schemas.records import Closing, Outcome
+from schemas.memory import Confidence, Memory, MemoryKind, Provenance, Source
+from schemas.proposals import Action, Operation, Usage
+from schemas.records import Closing, Deferral, DeferralCause, Outcome, Settled
+from schemas.slots import Slot
 from tests.support.log_writer import NOON, at, memory
 
 SUBJECT = UUID(int=1)
@@ -37,6 +46,7 @@ def outcome_of(
     *,
     closing: Closing | None = None,
     partition: int = 0,
+    **changed: Any,
 ) -> Outcome:
     """Return the outcome of a history's turn."""
     return Outcome(
@@ -49,7 +59,7 @@ def outcome_of(
         proposal_offset=number,
         proposals_floor=number,
         decided_at=NOON,
-    )
+    ).model_copy(update=changed)
 
 
 @st.composite
@@ -78,10 +88,37 @@ def histories(
                 targets = [ids.memory_id(later, draw(st.integers(0, 2)))]
             event = draw(_events(memory_id, turn_number(number), targets))
             events.append(event)
-            if isinstance(event, MemoryAdded | MemorySuperseded | MemoryBackfilled):
+            if isinstance(
+                event, MemoryAdded | MemorySuperseded | MemoryBackfilled | MemoriesMerged
+            ):
                 known.append(memory_id)
-        outcomes.append(outcome_of(number, events, partition=partition))
+        outcomes.append(
+            outcome_of(number, events, partition=partition, **draw(_beside_events(number)))
+        )
     return outcomes
+
+
+@st.composite
+def _beside_events(draw: st.DrawFn, number: int) -> dict[str, Any]:
+    """Let a turn wait, or settle others; and say what it cost."""
+    fields: dict[str, Any] = {}
+    if draw(st.booleans()):
+        fields["closing"] = Closing.DEFERRED
+        fields["deferral"] = Deferral(
+            conversation_id=draw(st.sampled_from(["one", "two"])),
+            cause=draw(st.sampled_from(DeferralCause)),
+            occurred_at=at(number),
+            received_at=at(draw(st.integers(0, 100))),
+        )
+    # Of turns before it, of itself and of those behind it, whether they wait or not.
+    fields["settled"] = tuple(
+        Settled(turn_id=turn_number(turn), turn_offset=turn, closing=draw(st.sampled_from(Closing)))
+        for turn in draw(st.lists(st.integers(0, number + 1), max_size=2))
+    )
+    if draw(st.booleans()):
+        fields["extractor"], fields["model"] = "openai", draw(st.sampled_from(["large", "small"]))
+        fields["usage"] = Usage(calls=1, input_tokens=draw(st.integers(0, 1000)))
+    return fields
 
 
 @st.composite
@@ -97,10 +134,53 @@ def _events(
         MemoryBackfilled(after=target, memory=new),
         MemoryBackfilled(after=None, memory=new),
         MemoryConfirmed(memory_id=target, turn_id=turn_id, quote="again", confirmed_at=moment),
+        MemoryConfirmed(
+            memory_id=target,
+            turn_id=turn_id,
+            quote="again",
+            confirmed_at=moment,
+            renewal=Renewal(expires_at=draw(st.none() | st.integers(600, 700).map(at))),
+        ),
+        MemoryEnded(memory_id=target, valid_to=moment, because_of=memory_id, ended_at=moment),
+        MemoriesMerged(
+            memory=new.model_copy(update={"merged_from": (target, memory_id)}),
+            replaces=tuple(draw(st.lists(st.sampled_from(targets), max_size=2))),
+        ),
         MemoryRetracted(memory_id=target, turn_id=turn_id, quote="not so", retracted_at=moment),
         ProposalRejected(operation=0, reasons=(RejectionReason.CONTENT_EMPTY,)),
+        _flagged(turn_id, draw(st.integers(1, 2))),
+        FlagApproved(flag_id=_flag_id(1), actor="ann", reason="it is so", decided_at=moment),
+        FlagRefused(flag_id=_flag_id(2), actor="ben", reason="it is not", decided_at=moment),
     ]
     return draw(st.sampled_from(choices))
+
+
+def _flag_id(number: int) -> UUID:
+    return UUID(int=5000 + number)
+
+
+def _flagged(turn_id: UUID, number: int) -> ProposalFlagged:
+    return ProposalFlagged(
+        flag_id=_flag_id(number),
+        operation=0,
+        reasons=(RejectionReason.OPERATOR_OBLIGATION, RejectionReason.CONTRADICTION),
+        proposed=Operation(
+            action=Action.ADD,
+            kind=MemoryKind.SEMANTIC,
+            slot=Slot.NOTE,
+            about="user",
+            content='gets "50%" off, für immer',
+            importance=3,
+            confidence=Confidence.STATED,
+            quote="50% off for ever",
+            valid_from=at(1),
+        ),
+        turn_id=turn_id,
+        conversation_id="one",
+        said_at=at(number),
+        utc_offset_minutes=60,
+        flagged_at=at(number + 1),
+    )
 
 
 @st.composite
@@ -117,4 +197,7 @@ def _memories(draw: st.DrawFn, memory_id: UUID, turn_id: UUID, target: UUID) -> 
     }
     if draw(st.booleans()):
         fields["embedding"] = None
+    if draw(st.booleans()):
+        fields["source"] = Source.SYSTEM
+        fields["provenance"] = Provenance(system="orders", type="late", reference="№ 7, {}")
     return memory(memory_id, turn_id, **fields)

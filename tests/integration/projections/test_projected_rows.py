@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,15 @@ from hypothesis import strategies as st
 from projections.canonical_rows import (
     closed_turn_row,
     closed_turn_rows,
+    flag_row_of_columns,
+    flag_row_of_fold,
     row_of_columns,
     row_of_fold,
+    waiting_row_of_columns,
+    waiting_row_of_fold,
 )
 from projections.fold import LoggedOutcome, SubjectState
-from projections.read_model import name_subjects
+from projections.read_model import name_subjects, name_tenants
 from schemas import ids
 from schemas.database import load_queries
 from schemas.log.sealed import LogPosition, LogRecord
@@ -25,7 +30,7 @@ from schemas.records import Outcome
 from schemas.topics import memories_topic
 from tests.conftest import GENERATION, TestStores
 from tests.support.histories import histories
-from tests.support.log_writer import DIMENSION, EMBEDDER, LogWriter
+from tests.support.log_writer import DIMENSION, EMBEDDER, TENANT, LogWriter
 from tests.support.projection import Projection, opened
 
 _PARTITION = 0
@@ -75,6 +80,7 @@ async def _table_and_fold(
         _record(writer, outcome, begin + index, altered=index in altered)
         for index, outcome in enumerate(log)
     ]
+    spent_before = await _spending(projection)
     for start, end in pairwise(cuts):
         await projection.apply(records[start:end])
     state = SubjectState(subject=writer.subject)
@@ -87,7 +93,18 @@ async def _table_and_fold(
         row_of_fold(row, embedder=EMBEDDER, dimension=DIMENSION) for row in state.memories.values()
     ]
     folded += closed_turn_rows(state.closed).values()
-    return sorted(await _rows(projection, writer)), sorted(folded)
+    folded += [waiting_row_of_fold(turn, partition=_PARTITION) for turn in state.waiting.values()]
+    folded += [
+        flag_row_of_fold(flag_id, row, tenant=writer.keys.tenant)
+        for flag_id, row in state.flags.items()
+    ]
+    folded += [
+        f"{on.day} {on.extractor} {on.model} {spent.closings} {spent.turns} "
+        f"{list(spent.usage.model_dump().values())}"
+        for on, spent in state.spent.items()
+    ]
+    table = await _rows(projection, writer) + await _spent_since(projection, spent_before)
+    return sorted(table), sorted(folded)
 
 
 def _record(writer: LogWriter, outcome: Outcome, offset: int, *, altered: bool) -> LogRecord:
@@ -109,4 +126,28 @@ async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
         found = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
         rows = [row_of_columns(columns) for _, *columns in await found.fetchall()]
         found = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
-        return rows + [closed_turn_row(*columns) for _, *columns in await found.fetchall()]
+        rows += [closed_turn_row(*columns) for _, *columns in await found.fetchall()]
+        found = await connection.execute(_QUERIES["select_waiting"], asked, binary=True)
+        rows += [waiting_row_of_columns(columns) for _, _, *columns in await found.fetchall()]
+        found = await connection.execute(_QUERIES["select_flags"], asked, binary=True)
+        return rows + [flag_row_of_columns(columns) for _, *columns in await found.fetchall()]
+
+
+async def _spending(projection: Projection) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    async with projection.read_model.connection() as connection, connection.transaction():
+        await name_tenants(connection, [TENANT])
+        found = await connection.execute(_QUERIES["select_spending"], {"partition": _PARTITION})
+        return {tuple(row[1:4]): tuple(row[4:]) for row in await found.fetchall()}
+
+
+async def _spent_since(
+    projection: Projection, before: dict[tuple[Any, ...], tuple[int, ...]]
+) -> list[str]:
+    """Return what was added to the sums, which are those of every example so far."""
+    found = []
+    for (day, extractor, model), sums in (await _spending(projection)).items():
+        so_far = before.get((day, extractor, model), (0,) * len(sums))
+        closings, turns, *usage = (now - was for now, was in zip(sums, so_far, strict=True))
+        if closings:
+            found.append(f"{day} {extractor} {model} {closings} {turns} {usage}")
+    return found

@@ -10,7 +10,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.fold import ClosedTurn, LoggedOutcome, MemoryRow, SubjectState, fold
+from projections.fold import LoggedOutcome, MemoryRow, SubjectState, fold
+from projections.turn_fold import ClosedTurn
 from schemas import ids
 from schemas.events import (
     MemoryAdded,
