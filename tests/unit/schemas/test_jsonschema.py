@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,19 @@ from schemas import jsonschema
 from schemas.registry import SCHEMAS, Schema
 
 NEWEST = [jsonschema.file_name(schema.name, schema.version) for schema in SCHEMAS]
+OLD = [
+    jsonschema.file_name(schema.name, version)
+    for schema in SCHEMAS
+    for version in range(1, schema.version)
+]
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A directory whose files are right."""
+    """A directory whose files are right, those of old versions included, which nothing writes."""
     written = jsonschema.write(tmp_path / "json")
+    for name in OLD:
+        shutil.copy(jsonschema.DIRECTORY / name, tmp_path / "json" / name)
     assert [path.name for path in written] == NEWEST
     return tmp_path / "json"
 
@@ -49,7 +57,7 @@ def test_a_file_that_is_missing_is_told(directory: Path) -> None:
     assert jsonschema.problems(directory) == [
         f"{NEWEST[0]} is missing: run `python -m schemas.jsonschema`"
     ]
-    assert len(jsonschema.problems(directory / "absent")) == len(SCHEMAS)
+    assert len(jsonschema.problems(directory / "absent")) == len(NEWEST) + len(OLD)
 
 
 @pytest.mark.parametrize("name", ["turn-999.json", "thing-1.json", "notes.txt"])
