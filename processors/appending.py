@@ -11,6 +11,7 @@ from processors.losses import NO_LOSS, Loss
 from processors.ports import Appends, KeySource
 from schemas import ids
 from schemas.errors import SealBroken
+from schemas.events import ProposalFlagged, ProposalRejected
 from schemas.keyring import SubjectKeys
 from schemas.log.dead_letters import dead_letter_of
 from schemas.log.sealed import LogRecord, seal_record
@@ -67,9 +68,7 @@ class DecisionLog:
         record_id = ids.outcome_id(self._generation, outcome.turn_id)
         record = seal_record(outcome, keys=keys, record_id=record_id, address=address)
         offset = await self._producer.append(memories_topic(self._generation), partition, record)
-        metrics.CLOSED.labels(outcome.closing.value).inc()
-        for event in outcome.events:
-            metrics.EVENTS.labels(event.event).inc()
+        _count(outcome)
         return offset
 
     async def append_dead_letter(
@@ -130,6 +129,21 @@ class DecisionLog:
             closes=_closes(record),
             usage=loss.usage,
         )
+
+
+def _count(outcome: Outcome) -> None:
+    metrics.CLOSED.labels(outcome.closing.value).inc()
+    for event in outcome.events:
+        metrics.EVENTS.labels(event.event).inc()
+        match event:
+            case ProposalRejected():
+                for reason in event.reasons:
+                    metrics.REJECTIONS.labels(reason.value).inc()
+            case ProposalFlagged():
+                for reason in event.reasons:
+                    metrics.FLAGS.labels(reason.value).inc()
+            case _:
+                continue
 
 
 def _closes(record: LogRecord) -> Closes:

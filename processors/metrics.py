@@ -42,6 +42,16 @@ INVALID_ITEMS: Final = Counter(
     "memledger_proposal_items_invalid_total", "Items of extractor answers that could not be read"
 )
 EVENTS: Final = Counter("memledger_memory_events_total", "Memory events appended", ["event"])
+REJECTIONS: Final = Counter(
+    "memledger_proposals_rejected_total",
+    "Proposed operations that code refused, by each reason for it",
+    ["reason"],
+)
+FLAGS: Final = Counter(
+    "memledger_proposals_flagged_total",
+    "Proposed operations that were left to a person, by each reason for it",
+    ["reason"],
+)
 DEAD_LETTERS: Final = Counter(
     "memledger_dead_letters_total", "Records given up, by stage and error", ["stage", "error"]
 )
