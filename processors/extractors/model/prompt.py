@@ -35,6 +35,8 @@ MEMORY_CHARACTERS_MAX: Final = 300
 _FRAME_CHARACTERS: Final = 120
 """About what the tags around a turn of a session take."""
 
+_BRACKETS: Final = str.maketrans("<>", "\u2039\u203a")
+
 _WEEKDAYS: Final = (
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 )  # fmt: skip
@@ -145,13 +147,17 @@ def _known_block(known: Sequence[KnownMemory]) -> str:
 def _line(item: KnownMemory, characters_max: int) -> str:
     memory = item.memory
     day = memory.valid_from.astimezone(UTC).date().isoformat()
-    about = escaped(_one_line(memory.about, ABOUT_CHARACTERS_MAX))
-    content = escaped(_one_line(memory.content, characters_max))
+    about = _one_line(memory.about, ABOUT_CHARACTERS_MAX)
+    content = _one_line(memory.content, characters_max)
     return f"{item.reference} {day} {memory.slot.value} ({about}): {content}"
 
 
 def _one_line(text: str, characters_max: int) -> str:
-    line = " ".join(text.split())
+    """Return the beginning of a text that nobody will quote, on one line that ends no block.
+
+    Escaping would make it longer; other brackets are as good to read.
+    """
+    line = " ".join(TAGS.sub("", text).translate(_BRACKETS).split())
     return line if len(line) <= characters_max else f"{line[: characters_max - 1]}\u2026"
 
 
