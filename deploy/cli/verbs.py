@@ -11,7 +11,13 @@ from typing import Any, Final
 import click
 
 from deploy.embedded.errors import EmbeddedStoreError
-from schemas.errors import ConfigurationError, InvalidInput, MemledgerError, UnknownTenant
+from schemas.errors import (
+    ConfigurationError,
+    InvalidInput,
+    MemledgerError,
+    UnknownFlag,
+    UnknownTenant,
+)
 
 FAILED: Final = 1
 UNUSABLE_INPUT: Final = 2
@@ -25,6 +31,8 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "import": ("importing", "import_"),
         "recall": ("reading", "recall"),
         "memories": ("reading", "memories"),
+        "remember": ("remembering", "remember"),
+        "flags": ("flags", "flags"),
         "audit": ("auditing", "audit"),
         "keys": ("keys", "keys"),
         "bench": ("benching", "bench"),
@@ -53,7 +61,7 @@ class VerbGroup(click.Group):
         """Run a verb; an error of ours becomes its message and an exit status."""
         try:
             return super().invoke(ctx)
-        except (InvalidInput, ConfigurationError, UnknownTenant) as error:
+        except (InvalidInput, ConfigurationError, UnknownFlag, UnknownTenant) as error:
             _fail(error, UNUSABLE_INPUT)
         except (MemledgerError, EmbeddedStoreError, OSError) as error:
             _fail(error, FAILED)

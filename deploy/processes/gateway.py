@@ -16,8 +16,13 @@ from deploy.processes.health import Health, health_routes
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
+from producers.command_routes import Caller, command_router
+from producers.commands import CommandAppender
 from producers.routes import ingest_router
+from producers.subject_records import SubjectRecords
 from projections.canary import ModelRecords, VerifiedEmbedder
+from projections.flag_routes import flag_router
+from projections.flags import PostgresFlags
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
@@ -26,6 +31,7 @@ from schemas.errors import LogUnavailable, MemledgerError
 from schemas.http import bearer_token, install_problem_handlers
 from schemas.http_body import JsonBodies
 from schemas.keyring import Keyring
+from schemas.keyring.api_keys import ApiKey
 from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
@@ -92,10 +98,15 @@ def make_app(
     async def tenant_of(request: Request) -> str:
         return await keyring.authenticate(bearer_token(request))
 
+    async def caller_of(token: str) -> Caller:
+        tenant = await keyring.authenticate(token)
+        return Caller(tenant=tenant, name=f"api-key {ApiKey.parse(token).key_id}")
+
     async def find_subject(tenant: str, user_id: str) -> UUID | None:
         found = await keyring.subjects_for(tenant, [user_id], create=False)
         return found[user_id].subject if user_id in found else None
 
+    flags = PostgresFlags(read_model)
     app.include_router(
         ingest_router(
             TurnAppender(keyring, producer, settings.partitions),
@@ -105,6 +116,21 @@ def make_app(
                 held_bytes_max=settings.request_bytes_held_max,
                 remedy="send fewer turns in one request",
             ),
+        )
+    )
+    app.include_router(
+        command_router(
+            CommandAppender(SubjectRecords(keyring, producer, settings.partitions)),
+            flags,
+            caller_of,
+        )
+    )
+    app.include_router(
+        flag_router(
+            flags=flags,
+            authenticate=tenant_of,
+            find_subject=find_subject,
+            user_ids=keyring.user_ids,
         )
     )
     app.include_router(

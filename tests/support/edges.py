@@ -16,6 +16,18 @@ from tests.support.documents import ROOT, Page, code_of, codes_of
 INPUT = Page(ROOT / "docs" / "input.md")
 
 GOOD_TURN: Mapping[str, object] = {"user_id": "u", "conversation_id": "c", "user_text": "hello"}
+GOOD_BODIES: Mapping[str, Mapping[str, object]] = {
+    "fact": {
+        "user_id": "u",
+        "content": "Order 7 arrived two days late.",
+        "kind": "episodic",
+        "slot": "event",
+        "source": "system",
+        "provenance": {"system": "orders", "type": "order_late"},
+    },
+    "decision": {"decision": "approve", "reason": "agreed by phone"},
+    "end": {"user_id": "u0", "conversation_id": "c"},
+}
 USERS = 100
 JSON = {"content-type": "application/json"}
 
@@ -25,6 +37,7 @@ _ENCODED = re.compile(r"` in ([a-z0-9-]+)")
 _REFUSED = 400
 _SAID = "refused: "
 _ANSWER = re.compile(r"(\d{3})(?: `([a-z_]+)`)?(?: (.+))?")
+_GOOD = re.compile(r"(fact|decision|end)(?: with (\{.*\})| without ([a-z_]+))?")
 _TURN = re.compile(r'(?<![\w"/])turn(?![\w"])')
 
 
@@ -83,9 +96,7 @@ class TurnRow:
         text = filled(self.sent)
         if not self._is_object():
             return text
-        changed = self.fields()
-        rest = json.dumps({name: value for name, value in turn.items() if name not in changed})
-        return f"{rest[:-1]}, {text[1:]}" if rest != "{}" else text
+        return _changed(turn, text)
 
     def _is_object(self) -> bool:
         return self.sent.startswith("{") and self.sent.endswith("}")
@@ -189,6 +200,24 @@ def good_turn(number: int) -> str:
     return json.dumps({**GOOD_TURN, "user_id": f"u{number % USERS}"})
 
 
+def _changed(good: Mapping[str, object], changes: str) -> str:
+    """Return a good object as JSON, but for the fields of another that is JSON already."""
+    changed = decode_text(changes)
+    assert isinstance(changed, dict)
+    rest = json.dumps({name: value for name, value in good.items() if name not in changed})
+    return f"{rest[:-1]}, {changes[1:]}" if rest != "{}" else changes
+
+
+def _with_good_bodies(text: str) -> str:
+    found = _GOOD.fullmatch(text)
+    if found is None:
+        return _with_turns(text)
+    good = GOOD_BODIES[found[1]]
+    if found[2] is not None:
+        return _changed(good, found[2])
+    return json.dumps({name: value for name, value in good.items() if name != found[3]})
+
+
 def _with_turns(text: str) -> str:
     numbers = count()
     return _TURN.sub(lambda _: good_turn(next(numbers)), text)
@@ -206,7 +235,7 @@ def _request_row(case: str, request: str, *cells: str) -> RequestRow:
         case=case,
         method=method,
         address=filled(address),
-        content=_with_turns(filled(body)).encode(encoding[1] if encoding else "utf-8"),
+        content=_with_good_bodies(filled(body)).encode(encoding[1] if encoding else "utf-8"),
         headers={header[1].lower(): header[2] for header in headers if header is not None},
         answer=_answer(answer),
         kept=int(kept),

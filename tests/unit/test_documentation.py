@@ -208,6 +208,8 @@ def verbs() -> dict[str, click.Command]:
     for name in main.list_commands(context):
         verb = main.get_command(context, name)
         if isinstance(verb, click.Group):
+            if verb.invoke_without_command:
+                found[name] = verb
             found |= {f"{name} {under}": command for under, command in verb.commands.items()}
         elif verb is not None:
             found[name] = verb

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx
 from click.testing import CliRunner
@@ -17,6 +17,7 @@ from deploy.addresses import Addresses
 from deploy.cli import main
 from deploy.processes.gateway import make_app
 from projections.embedders import HashEmbedder
+from schemas.commands import Curation, SessionEnd
 from schemas.keyring import SubjectKeys
 from schemas.log.reader import bounds, new_consumer
 from schemas.log.sealed import LogRecord, open_record
@@ -32,10 +33,22 @@ from tests.support.hostile_records import HostileProducer
 from tests.support.one_process import OneProcess, opened_pipeline
 from tests.support.waiting import eventually
 
-HEADINGS: Final = ("Requests with turns", "Questions", "Listings")
+HEADINGS: Final = (
+    "Requests with turns",
+    "Facts, decisions and ends",
+    "Questions",
+    "Listings",
+)
 COMPOSED, DECOMPOSED = "jos\u00e9 of every door", "jose\u0301 of every door"
 """One user, spelled in both ways."""
 
+OTHER_TENANT: Final = "another"
+
+_KINDS: Final[Mapping[str, type[Turn | Curation | SessionEnd]]] = {
+    "turn": Turn,
+    "curation": Curation,
+    "session-end": SessionEnd,
+}
 _AFTERWARDS: Final = "the next good turn"
 _CLOSE_S: Final = 90.0
 
@@ -46,6 +59,15 @@ class Kept:
 
     user_id: str
     turn: Turn
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entered:
+    """A record of the log that is no turn: what it is sealed for and what it says."""
+
+    keys: SubjectKeys
+    read: LogRecord
+    record: Curation | SessionEnd
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +90,8 @@ class Scene:
         imported: what ``memledger import`` told of one file with every line.
         lines: by case, the number of its line.
         kept: the turns of the log, by position.
+        entered: the records of the log that are no turns, by position.
+        of_tenants: by tenant, the answer to the same fact of each tenant's user of one name.
         ran: by case, the commands.
         audit: what ``memledger audit`` told when all was done.
         same_user: by door, what was found of the user of every door.
@@ -81,6 +105,8 @@ class Scene:
     imported: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     kept: dict[str, Kept] = field(default_factory=dict)
+    entered: dict[str, Entered] = field(default_factory=dict)
+    of_tenants: dict[str, httpx.Response] = field(default_factory=dict)
     ran: dict[str, Ran] = field(default_factory=dict)
     audit: dict[str, Any] = field(default_factory=dict)
     same_user: dict[str, list[str]] = field(default_factory=dict)
@@ -129,6 +155,7 @@ class _Play:
             ):
                 async with process.working(NotingExtractor()):
                     await self._send(client)
+                    await self._send_of_tenants(process, client)
                     await self._import()
                     await self._write_records(process, client)
                     await eventually(
@@ -176,6 +203,17 @@ class _Play:
                 before = await self._appended()
                 scene.answered[heading, asked.case] = await _ask(client, asked)
                 scene.kept_of[heading, asked.case] = await self._appended() - before
+
+    async def _send_of_tenants(self, process: OneProcess, client: httpx.AsyncClient) -> None:
+        """Send one fact under one id of a user whom two tenants have."""
+        await process.keyring.ensure_tenant(OTHER_TENANT)
+        for tenant in (DEFAULT_TENANT, OTHER_TENANT):
+            key = await process.keyring.create_api_key(tenant)
+            self.scene.of_tenants[tenant] = await client.post(
+                "/v1/memories",
+                json={**edges.GOOD_BODIES["fact"], "user_id": "of both", "id": "1"},
+                headers={"authorization": f"Bearer {key}"},
+            )
 
     async def _import(self) -> None:
         """Import one file in which each bad line stands between two good ones."""
@@ -284,12 +322,16 @@ class _Play:
         try:
             subject = record.header().subject
             keys = (await process.keyring.keys([subject]))[subject]
-            turn = open_record(Turn, record, cast("SubjectKeys", keys))
+            assert isinstance(keys, SubjectKeys)
+            opened = open_record(_KINDS[record.header().schema_name], record, keys)
         except Exception:  # noqa: BLE001 - what nobody should have written is not among the kept
             return
-        users = await process.keyring.user_ids([subject])
         place = f"{record.position.partition}:{record.position.offset}"
-        self.scene.kept[place] = Kept(user_id=users[subject], turn=turn)
+        if isinstance(opened, Turn):
+            users = await process.keyring.user_ids([subject])
+            self.scene.kept[place] = Kept(user_id=users[subject], turn=opened)
+        else:
+            self.scene.entered[place] = Entered(keys=keys, read=record, record=opened)
 
     def _run(self, arguments: tuple[str, ...], environment: Mapping[str, str]) -> Ran:
         """Run the command in this process, which is a second cheaper than another one."""

@@ -13,11 +13,15 @@ import httpx
 import pytest
 
 from deploy.embedded import EmbeddedPostgres
+from schemas.commands import Curation, SessionEnd
 from schemas.http import MEDIA_TYPE
+from schemas.partitioning import partition_for
 from schemas.records import Turn
+from schemas.settings import DEFAULT_TENANT
+from schemas.tree import address_for
 from tests import conftest
 from tests.conftest import GENERATION, PARTITIONS, TestStores, recreate_topics
-from tests.integration.edges.scene import HEADINGS, Kept, Scene, play
+from tests.integration.edges.scene import HEADINGS, OTHER_TENANT, Kept, Scene, play
 from tests.support import edges
 from tests.support.edges import Answer, CommandRow, RequestRow, TurnRow
 
@@ -135,7 +139,47 @@ def test_records_that_nobody_should_have_written_are_accounted_for(scene: Scene)
     assert tombstones.record == "tombstones"
     assert totals["turn_tombstones"] == 2
     # What else was appended is a turn that somebody was told of, or a line that was imported.
-    assert len(scene.kept) == totals["turns"] - len(dead) + totals["duplicate_turns"] + 1
+    found = len(scene.kept) + len(scene.entered)
+    assert found == totals["turns"] - len(dead) + totals["duplicate_turns"] + 1
+
+
+def test_what_is_no_turn_stands_in_its_subjects_line_under_its_id(scene: Scene) -> None:
+    """What was answered with 202 is sealed for its subject, in the subject's partition."""
+    heading = "Facts, decisions and ends"
+    answered = {
+        case: response.json()
+        for (of, case), response in scene.answered.items()
+        if of == heading and response.status_code == 202
+    }
+    assert len(answered) == 9
+    for case, answer in answered.items():
+        if case == "the end of a user nobody heard of":
+            assert answer == {"turn_id": None, "position": None}
+            continue
+        entered = scene.entered[answer["position"]]
+        header = entered.read.header()
+        assert str(header.record_id) == answer["turn_id"] == str(entered.record.turn_id), case
+        assert header.subject == entered.keys.subject
+        assert entered.read.position.partition == partition_for(header.subject, PARTITIONS)
+        assert header.address == address_for(entered.record.occurred_at, header.record_id)
+        assert isinstance(entered.record, SessionEnd if case.startswith("the end") else Curation), (
+            case
+        )
+    first, again = answered["a fact with everything"], answered["the same fact again"]
+    assert first["turn_id"] == again["turn_id"]
+    assert first["position"] != again["position"]
+    assert answered["the end of a conversation"] != answered["the end again"]
+
+
+def test_two_tenants_who_send_the_same_have_a_record_each(scene: Scene) -> None:
+    answers = {tenant: answer.json() for tenant, answer in scene.of_tenants.items()}
+    assert {answer.status_code for answer in scene.of_tenants.values()} == {202}
+    entered = {tenant: scene.entered[answer["position"]] for tenant, answer in answers.items()}
+    assert {tenant: one.keys.tenant for tenant, one in entered.items()} == {
+        tenant: tenant for tenant in (DEFAULT_TENANT, OTHER_TENANT)
+    }
+    assert len({answer["turn_id"] for answer in answers.values()}) == 2
+    assert len({one.keys.subject for one in entered.values()}) == 2
 
 
 def test_both_spellings_are_one_user_through_every_door(scene: Scene) -> None:
