@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.model_fake.asked import Asked
+from tests.support.model_fake.echo import echo
 from tests.support.model_fake.replies import (
     Reply,
     cut_off,
@@ -24,6 +25,7 @@ __all__ = [
     "ModelFake",
     "Reply",
     "cut_off",
+    "echo",
     "half_sent",
     "item",
     "malformed",
