@@ -12,7 +12,7 @@ the next confirmation, with the words and the source turn that it had.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -63,6 +63,10 @@ class Statement:
             ),
         )
 
+    def in_words_of(self, held: Memory) -> Statement:
+        """Return the same statement as an earlier one worded it."""
+        return replace(self, memory=self.memory.model_copy(update={"content": held.content}))
+
 
 def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[MemoryEvent, ...]:
     """Return the events that give a statement its place among the versions it competes with.
@@ -81,13 +85,13 @@ def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[Memor
         statement: what was said.
         siblings: all versions of the attribute, or of the lineage that is updated.
     """
-    holding = _holding(siblings, statement.said_at)
-    if holding is None:
+    held = holding(siblings, statement.said_at)
+    if held is None:
         events = _outside(statement, siblings)
-    elif same_statement(holding, statement.memory) and not expired(holding, statement.said_at):
-        return (statement.confirms(holding),)
+    elif same_statement(held, statement.memory) and not expired(held, statement.said_at):
+        return (statement.confirms(held),)
     else:
-        events = _after(statement, holding, _times_said(holding, siblings))
+        events = _after(statement, held, _times_said(held, siblings))
     placed = events[-1].memory
     if placed.valid_from < statement.said_at:
         return (*events, statement.confirms(placed))
@@ -99,7 +103,8 @@ def last_said(version: StoredMemory, siblings: Sequence[StoredMemory]) -> dateti
     return max(_times_said(version.memory, siblings))
 
 
-def _holding(siblings: Sequence[StoredMemory], moment: datetime) -> Memory | None:
+def holding(siblings: Sequence[StoredMemory], moment: datetime) -> Memory | None:
+    """Return the version that held at a moment, or ``None``."""
     for sibling in siblings:
         if not sibling.retracted and covers(sibling.memory, moment):
             return sibling.memory

@@ -55,6 +55,20 @@ class Versions:
             stored for stored in self._by_id.values() if stored.memory.lineage_id == lineage_id
         )
 
+    def standing_for(self, stored: StoredMemory) -> StoredMemory | None:
+        """Return the version that stands for one: itself, where no merged one does.
+
+        ``None`` where the merged one was withdrawn: then nothing of it is served any more.
+        """
+        seen = set()
+        while stored.merged_into is not None and stored.memory.memory_id not in seen:
+            seen.add(stored.memory.memory_id)
+            merged = self._by_id.get(stored.merged_into)
+            if merged is None or merged.retracted:
+                return None
+            stored = merged
+        return stored
+
     def apply(self, event: MemoryEvent) -> None:
         """Change the copy as the projection will change its rows."""
         match event:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
 from processors.about import ABOUT_ASSISTANT, canonical_about
 from processors.deciding.gating import Gate
-from processors.deciding.occasions import Occasion, Saying
+from processors.deciding.occasions import STATING, Occasion, Saying
 from processors.expiry import expiry_of
-from schemas.events import LEFT_TO_A_PERSON, RejectionReason
+from schemas.events import RejectionReason
+from schemas.memory import MemoryKind
 from schemas.proposals import Action, Operation, Proposal, Speaker
 
 
@@ -24,7 +26,8 @@ class Item:
         index: its place in the proposal, from which the ids of what it brings forth follow.
         operation: the operation, with ``about`` in its one spelling.
         saying: what it rests on.
-        reasons: every reason for which it must not be carried out.
+        reasons: every reason for which it must not be carried out, as far as that can be told
+            without the ledger: what a consolidation proposes is judged with the memories it names.
     """
 
     index: int
@@ -38,9 +41,23 @@ class Item:
         return self.operation.action in {Action.ADD, Action.UPDATE}
 
     @property
-    def flagged(self) -> bool:
-        """Whether it is left to a person: nothing else speaks against it."""
-        return bool(self.reasons) and LEFT_TO_A_PERSON.issuperset(self.reasons)
+    def named(self) -> tuple[UUID, ...]:
+        """The memories that it names."""
+        operation = self.operation
+        named = (operation.reference, operation.against, *operation.merges)
+        return tuple(memory_id for memory_id in named if memory_id is not None)
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether it may state in other words what is held: an update says that something changed.
+
+        What happened or was said at one time is never the same as at another.
+        """
+        operation = self.operation
+        adds = operation.action is Action.ADD or (
+            operation.action is Action.UPDATE and operation.reference is None
+        )
+        return adds and not self.reasons and operation.kind is not MemoryKind.EPISODIC
 
     @property
     def valid_from(self) -> datetime:
@@ -114,10 +131,11 @@ def consider(occasion: Occasion, proposal: Proposal | None = None) -> Considered
 
 
 def _item(index: int, operation: Operation, saying: Saying, occasion: Occasion, gate: Gate) -> Item:
-    operation = _canonical(operation)
+    operation = gate.narrowed(_canonical(operation), saying)
+    reasons: tuple[RejectionReason, ...] = ()
     if operation.action not in occasion.actions:
-        reasons: tuple[RejectionReason, ...] = (RejectionReason.INVALID_ITEM,)
-    else:
+        reasons = (RejectionReason.INVALID_ITEM,)
+    elif operation.action in STATING:
         reasons = gate.refusals(operation, saying)
     item = Item(index=index, operation=operation, saying=saying, reasons=reasons)
     if item.states and item.expires_at is not None and item.expires_at <= saying.said_at:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
-from processors.deciding.considered import consider
-from processors.deciding.lookups import lookups_for
+from processors.deciding.considered import Considered, consider
+from processors.deciding.lookups import Lookups, lookups_for
 from processors.deciding.occasions import Occasion
 from processors.deciding.outcome import LogPlace, decide
-from processors.embedding import with_embeddings
-from schemas.ports import Embedder, Ledger
+from processors.embedding import NOTHING_EMBEDDED, EmbeddedTexts, embedded_texts, with_embeddings
+from schemas.ports import Embedder, Ledger, StoredMemory
 from schemas.proposals import Proposal
 from schemas.records import Outcome
 
@@ -37,6 +37,9 @@ class Decider:
     ) -> Outcome:
         """Return what becomes of a record, with a vector in each memory that it brings forth.
 
+        With an embedder that cannot be asked it is decided without vectors: what only words
+        something differently is then stored beside it.
+
         Args:
             occasion: the record, by one of the functions of :mod:`processors.deciding.occasions`.
             proposal: what was proposed for it; ``None`` for a curation.
@@ -47,16 +50,32 @@ class Decider:
             ReadModelUnavailable: the ledger cannot be asked.
         """
         considered = consider(occasion, proposal)
-        asked = lookups_for(considered.items)
-        related = (
-            ()
-            if asked.empty
-            else await self._ledger.related(
-                subject=subject,
-                slots=asked.slots,
-                statement_keys=asked.statement_keys,
-                memory_ids=asked.memory_ids,
-            )
+        embedded = await self._compared(considered)
+        related = await self._related(subject, lookups_for(considered.items, embedded.vectors))
+        outcome = decide(
+            considered,
+            place,
+            related=related,
+            embeddings=embedded.vectors,
+            similarity_min=self._embedder.same_statement_similarity,
+            now=self._clock(),
         )
-        outcome = decide(considered, place, related=related, embeddings={}, now=self._clock())
-        return await with_embeddings(outcome, self._embedder)
+        return await with_embeddings(outcome, self._embedder, tried=embedded.texts)
+
+    async def _compared(self, considered: Considered) -> EmbeddedTexts:
+        """Return the vectors of the statements that may say in other words what is held."""
+        texts = {item.index: item.operation.content for item in considered.items if item.may_repeat}
+        if not texts or self._embedder.same_statement_similarity is None:
+            return NOTHING_EMBEDDED
+        return await embedded_texts(texts, self._embedder)
+
+    async def _related(self, subject: UUID, asked: Lookups) -> tuple[StoredMemory, ...]:
+        if asked.empty:
+            return ()
+        return await self._ledger.related(
+            subject=subject,
+            slots=asked.slots,
+            statement_keys=asked.statement_keys,
+            memory_ids=asked.memory_ids,
+            similar=asked.similar,
+        )

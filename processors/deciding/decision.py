@@ -9,13 +9,17 @@ from uuid import UUID
 
 from processors.deciding.considered import Item
 from processors.deciding.contradicting import contradict, end_contradicted
+from processors.deciding.gating import refusals_by_memories
+from processors.deciding.likeness import states_the_same
 from processors.deciding.merging import merge
+from processors.deciding.occasions import CONSOLIDATING
 from processors.deciding.retracting import retract
 from processors.expiry import expired
-from processors.placement import Statement, place
+from processors.placement import Statement, holding, place
 from processors.versions import Versions, key_of
 from schemas import ids
 from schemas.events import (
+    LEFT_TO_A_PERSON,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
@@ -42,16 +46,24 @@ class Decision:
     Args:
         outcome_id: the outcome, from which every id follows.
         related: every version that is to be known.
+        similarity_min: the cosine below which two statements are never the same in other words.
         approved: whether a person approved what is decided: nothing is flagged again.
         now: the time of the decision.
     """
 
     def __init__(
-        self, *, outcome_id: UUID, related: Sequence[StoredMemory], approved: bool, now: datetime
+        self,
+        *,
+        outcome_id: UUID,
+        related: Sequence[StoredMemory],
+        similarity_min: float | None,
+        approved: bool,
+        now: datetime,
     ) -> None:
         self._outcome_id = outcome_id
         self._versions = Versions(related)
         self._live_before = {stored.memory.memory_id for stored in related if stored.live}
+        self._similarity_min = similarity_min
         self._approved = approved
         self._now = now
         self._opened: set[UUID] = set()
@@ -64,16 +76,25 @@ class Decision:
             item: the operation.
             embedding: the vector of its content, if there is one.
         """
-        if item.flagged and not self._approved:
-            return (self._flagged(item, item.operation, item.reasons),)
-        if item.reasons:
-            return (_rejected(item, item.reasons),)
+        reasons = item.reasons or self._reasons_by_memories(item)
+        if reasons and not self._approved and LEFT_TO_A_PERSON.issuperset(reasons):
+            return (self._flagged(item, item.operation, reasons),)
+        if reasons:
+            return (_rejected(item, reasons),)
         decided = self._decided(item, embedding)
         if isinstance(decided, RejectionReason):
             return (_rejected(item, (decided,)),)
         for event in decided:
             self._note(event)
         return tuple(decided)
+
+    def _reasons_by_memories(self, item: Item) -> tuple[RejectionReason, ...]:
+        """Return what the gate says of a consolidation's proposal, given the memories it names."""
+        if item.operation.action not in CONSOLIDATING:
+            return ()
+        named = (self._versions.get(memory_id) for memory_id in item.named)
+        memories = [stored.memory for stored in named if stored is not None]
+        return refusals_by_memories(item.operation, memories, approved=self._approved)
 
     def _decided(self, item: Item, embedding: Embedding | None) -> Decided:
         match item.operation.action:
@@ -160,10 +181,17 @@ class Decision:
             named = self._versions.get(operation.reference)
         if operation.slot in SINGLE_VALUED:
             siblings = self._versions.of_slot(operation.slot, operation.about)
+            held = holding(siblings, statement.said_at)
+            if named is None and held is not None and self._alike(held, statement):
+                # A version in other words would say nothing new: it counts as the one that holds.
+                statement = statement.in_words_of(held)
             return self._unless_repeated(place(statement, siblings))
         twin = self._twin(statement)
         if twin is not None and not expired(twin.memory, statement.said_at):
             return self._unless_repeated((statement.confirms(twin.memory),))
+        alike = None if named is not None or twin is not None else self._reworded(statement)
+        if alike is not None:
+            return self._unless_repeated((statement.confirms(alike),))
         displaced = twin or named
         if displaced is None or not displaced.live or not _same_attribute(displaced, operation):
             return place(statement, ())
@@ -171,13 +199,37 @@ class Decision:
 
     def _twin(self, statement: Statement) -> StoredMemory | None:
         """Return the version that states the same and was not replaced before this was said."""
+        key = key_of(statement.memory)
+        standing = (
+            self._versions.standing_for(stored)
+            for stored in self._versions.held()
+            if key_of(stored.memory) == key
+        )
         twins = [
             stored
-            for stored in self._versions.held()
-            if key_of(stored.memory) == key_of(statement.memory)
+            for stored in standing
+            if stored is not None
             and (stored.memory.valid_to is None or statement.said_at < stored.memory.valid_to)
         ]
         return max(twins, key=lambda stored: stored.live, default=None)
+
+    def _reworded(self, statement: Statement) -> Memory | None:
+        """Return the live version of the same attribute that states the same in other words."""
+        wanted = statement.memory
+        return next(
+            (
+                stored.memory
+                for stored in self._versions.of_slot(wanted.slot, wanted.about)
+                if stored.live
+                and stored.memory.kind is wanted.kind
+                and not expired(stored.memory, statement.said_at)
+                and self._alike(stored.memory, statement)
+            ),
+            None,
+        )
+
+    def _alike(self, held: Memory, statement: Statement) -> bool:
+        return states_the_same(held, statement.memory, similarity_min=self._similarity_min)
 
     def _unless_repeated(self, events: Sequence[MemoryEvent]) -> Sequence[MemoryEvent]:
         """Return nothing where this record did already what the events would do.

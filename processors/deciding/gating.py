@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from processors.deciding.occasions import STATING, Occasion, OccasionKind, Saying
-from processors.gate import Said, refusals
+from processors.deciding.occasions import Occasion, OccasionKind, Saying
+from processors.gate import Said, narrowed, refusals
 from schemas.events import RejectionReason
-from schemas.memory import MemoryKind
-from schemas.proposals import Action, Operation, Speaker
-from schemas.records import Origin, Turn
-from schemas.slots import Slot
+from schemas.memory import Memory
+from schemas.proposals import Operation
 
 IMPOSSIBLE: Final = frozenset(
     {
@@ -21,62 +20,47 @@ IMPOSSIBLE: Final = frozenset(
 )
 """What no approval makes possible: there is nothing that could be stored."""
 
-_EVIDENCE: Final = frozenset(
-    {RejectionReason.EVIDENCE_NOT_IN_USER_TEXT, RejectionReason.ASSISTANT_WORDS}
-)
+_UNSPOKEN: Final = Said.by_system()
 
 
 class Gate:
     """The gate before one decision: what was said is read once for all operations of a turn."""
 
     def __init__(self, occasion: Occasion) -> None:
-        self._occasion = occasion
+        self._approved = occasion.kind is OccasionKind.FLAG
         self._said = {
             saying.turn_id: Said(saying.turn)
             for saying in occasion.sayings
             if saying.turn is not None
         }
 
+    def narrowed(self, operation: Operation, saying: Saying) -> Operation:
+        """Return an operation without the part of its quote that must not be kept."""
+        said = self._said.get(saying.turn_id)
+        return operation if said is None else narrowed(operation, said)
+
     def refusals(self, operation: Operation, saying: Saying) -> tuple[RejectionReason, ...]:
         """Return every reason for which an operation must not be carried out.
 
         What a person approved is refused only for what makes it impossible.
         """
-        return (*self._asked(operation, saying), *_assistants(operation))
-
-    def _asked(self, operation: Operation, saying: Saying) -> tuple[RejectionReason, ...]:
-        said = self._said.get(saying.turn_id)
-        if said is not None:
-            return refusals(operation, said)
-        found = refusals(operation, _unspoken(saying))
-        if self._occasion.kind is OccasionKind.FLAG:
-            return tuple(reason for reason in found if reason in IMPOSSIBLE)
-        return tuple(reason for reason in found if reason not in _EVIDENCE)
+        reasons = refusals(operation, self._said.get(saying.turn_id, _UNSPOKEN))
+        return _impossible(reasons) if self._approved else reasons
 
 
-def _unspoken(saying: Saying) -> Said:
-    """Return what the rules read where no text is behind an operation."""
-    return Said(
-        Turn(
-            turn_id=saying.turn_id,
-            conversation_id=saying.conversation_id,
-            user_text="",
-            assistant_text=None,
-            occurred_at=saying.said_at,
-            utc_offset_minutes=saying.utc_offset_minutes,
-            received_at=saying.said_at,
-            origin=Origin.HTTP,
-        )
-    )
+def refusals_by_memories(
+    operation: Operation, memories: Iterable[Memory], *, approved: bool
+) -> tuple[RejectionReason, ...]:
+    """Return every reason for which what a consolidation proposes must not be carried out.
+
+    Args:
+        operation: a merge or a contradiction.
+        memories: those that it names, as far as they are known.
+        approved: whether a person approved it.
+    """
+    reasons = refusals(operation, Said.in_memories([memory.content for memory in memories]))
+    return _impossible(reasons) if approved else reasons
 
 
-def _assistants(operation: Operation) -> tuple[RejectionReason, ...]:
-    """Refuse what the assistant said as anything but an episode: it knows nothing of the user."""
-    if operation.said_by is Speaker.USER or operation.action not in STATING:
-        return ()
-    kept = (
-        operation.action is Action.ADD
-        and operation.kind is MemoryKind.EPISODIC
-        and operation.slot is Slot.EPISODE
-    )
-    return () if kept else (RejectionReason.ASSISTANT_WORDS,)
+def _impossible(reasons: Iterable[RejectionReason]) -> tuple[RejectionReason, ...]:
+    return tuple(reason for reason in reasons if reason in IMPOSSIBLE)

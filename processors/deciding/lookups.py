@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 from uuid import UUID
 
 from processors.deciding.considered import Item
 from processors.versions import RETRACTABLE_KINDS
-from schemas.memory import statement_key
+from schemas.memory import Embedding, statement_key
+from schemas.ports import SimilarTo
 from schemas.proposals import Action
 from schemas.slots import SINGLE_VALUED, Slot
+
+SIMILAR_MAX: Final = 8
+"""The most statements that a new one is compared with: what says the same is among the nearest."""
+
+NO_VECTORS: Final[Mapping[int, Embedding]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,11 +29,13 @@ class Lookups:
         slots: the attributes of one value that are stated, each with its about.
         statement_keys: the keys of the statements that may be held already.
         memory_ids: the memories that are referred to.
+        similar: asks for the live statements that a new one may only word differently.
     """
 
     slots: frozenset[tuple[Slot, str]]
     statement_keys: frozenset[bytes]
     memory_ids: frozenset[UUID]
+    similar: tuple[SimilarTo, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -33,8 +43,13 @@ class Lookups:
         return not (self.slots or self.statement_keys or self.memory_ids)
 
 
-def lookups_for(items: Sequence[Item]) -> Lookups:
-    """Return what must be asked, at once, for all items that the gate lets pass."""
+def lookups_for(items: Sequence[Item], vectors: Mapping[int, Embedding] = NO_VECTORS) -> Lookups:
+    """Return what must be asked, at once, for all items that the gate lets pass.
+
+    Args:
+        items: the items.
+        vectors: by the index of those that are compared with what is held, their vectors.
+    """
     passed = [item for item in items if not item.reasons]
     stated = [item for item in passed if item.states or item.operation.action is Action.RETRACT]
     return Lookups(
@@ -44,7 +59,21 @@ def lookups_for(items: Sequence[Item]) -> Lookups:
             if item.operation.slot in SINGLE_VALUED
         ),
         statement_keys=frozenset(key for item in stated for key in _keys(item)),
-        memory_ids=frozenset(memory_id for item in passed for memory_id in _named(item)),
+        memory_ids=frozenset(memory_id for item in passed for memory_id in item.named),
+        similar=tuple(
+            _similar_to(item, vectors[item.index]) for item in passed if item.index in vectors
+        ),
+    )
+
+
+def _similar_to(item: Item, vector: Embedding) -> SimilarTo:
+    operation = item.operation
+    return SimilarTo(
+        slot=operation.slot,
+        about=operation.about,
+        kind=operation.kind,
+        vector=vector,
+        most=SIMILAR_MAX,
     )
 
 
@@ -56,9 +85,3 @@ def _keys(item: Item) -> set[bytes]:
     return {
         statement_key(kind, operation.about, operation.content, item.valid_from) for kind in kinds
     }
-
-
-def _named(item: Item) -> tuple[UUID, ...]:
-    operation = item.operation
-    named = (operation.reference, operation.against, *operation.merges)
-    return tuple(memory_id for memory_id in named if memory_id is not None)

@@ -95,6 +95,7 @@ def decide(
     *,
     related: Sequence[StoredMemory],
     embeddings: Mapping[int, Embedding],
+    similarity_min: float | None = None,
     now: datetime,
 ) -> Outcome:
     """Decide what becomes of a record.
@@ -106,6 +107,8 @@ def decide(
             :func:`~processors.deciding.lookups.lookups_for` asks for.
         embeddings: the vectors of the operations' contents, by the operation's index; one that is
             missing gives a memory without a vector.
+        similarity_min: the cosine below which two statements are never the same in other words;
+            ``None`` where none was measured: then they never are.
         now: the time of the decision, ``recorded_at`` of what it brings forth.
 
     Returns:
@@ -115,7 +118,13 @@ def decide(
     occasion = considered.occasion
     outcome_id = ids.outcome_id(place.generation, occasion.record_id)
     approved = occasion.ruling is not None
-    decision = Decision(outcome_id=outcome_id, related=related, approved=approved, now=now)
+    decision = Decision(
+        outcome_id=outcome_id,
+        related=related,
+        similarity_min=similarity_min,
+        approved=approved,
+        now=now,
+    )
     events = _Events(all=_ruled(occasion))
     for item in considered.items:
         events.add(decision.take(item, embeddings.get(item.index)), item.saying.turn_id)

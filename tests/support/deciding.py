@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from processors.reconcile import Lookups, decide, lookups
+from processors.deciding.considered import consider
+from processors.deciding.lookups import Lookups, lookups_for
+from processors.deciding.occasions import Occasion, occasion_of_turn
+from processors.deciding.outcome import LogPlace, decide
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.events import MemoryConfirmed
-from schemas.memory import ABOUT_USER, Confidence, MemoryKind, statement_key
+from schemas.memory import ABOUT_USER, Confidence, Embedding, MemoryKind
 from schemas.ports import StoredMemory
 from schemas.proposals import Action, InvalidItem, Operation, Proposal
 from schemas.records import Origin, Outcome, Turn
 from schemas.slots import Slot
+from tests.support.related import related_rows
 
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -98,9 +102,13 @@ class Subject:
 
     Attributes:
         all_confirmations: whether the store tells every confirmation or the last one alone.
+        similarity_min: the cosine below which two statements are never the same in other words.
+        vectors: by content, the vectors of statements; one that is not there has none.
     """
 
     all_confirmations: bool = True
+    similarity_min: float | None = None
+    vectors: dict[str, Embedding] = field(default_factory=dict)
     state: SubjectState = field(default_factory=lambda: SubjectState(subject=uuid4()))
     outcomes: list[Outcome] = field(default_factory=list)
     _confirmed: defaultdict[UUID, list[datetime]] = field(default_factory=lambda: defaultdict(list))
@@ -111,8 +119,19 @@ class Subject:
         return self.take(said, proposal(said, operations))
 
     def take(self, said: Turn, proposed: Proposal) -> Outcome:
-        """Decide a proposal and fold its outcome."""
-        outcome = self.decide(said, proposed)
+        """Decide a proposal for a turn and fold its outcome."""
+        return self.fold(self.decide(said, proposed))
+
+    def decide(self, said: Turn, proposed: Proposal) -> Outcome:
+        """Decide a proposal for a turn without folding its outcome."""
+        return self.decide_on(occasion_of_turn(said), proposed)
+
+    def closes(self, occasion: Occasion, proposed: Proposal | None = None) -> Outcome:
+        """Decide about any record and fold its outcome."""
+        return self.fold(self.decide_on(occasion, proposed))
+
+    def fold(self, outcome: Outcome) -> Outcome:
+        """Fold an outcome."""
         self.state.apply(LoggedOutcome(offset=len(self.outcomes), outcome=outcome))
         self.outcomes.append(outcome)
         for event in outcome.events:
@@ -120,31 +139,35 @@ class Subject:
                 self._confirmed[event.memory_id].append(event.confirmed_at)
         return outcome
 
-    def decide(self, said: Turn, proposed: Proposal) -> Outcome:
-        """Decide a proposal without folding its outcome."""
+    def decide_on(self, occasion: Occasion, proposed: Proposal | None = None) -> Outcome:
+        """Decide about any record without folding its outcome."""
+        considered = consider(occasion, proposed)
+        vectors = {
+            item.index: vector
+            for item in considered.items
+            if (vector := self.vectors.get(item.operation.content)) is not None
+        }
         return decide(
-            turn=said,
-            subject_position=(0, len(self.outcomes)),
-            generation=GENERATION,
-            proposal=proposed,
-            proposal_offset=0,
-            proposals_floor=0,
-            related=self.related(lookups(proposed, said)),
-            embeddings={},
+            considered,
+            LogPlace(
+                generation=GENERATION, partition=0, offset=len(self.outcomes), proposals_floor=0
+            ),
+            related=self.related(lookups_for(considered.items, vectors)),
+            embeddings=vectors,
+            similarity_min=self.similarity_min,
             now=NOW,
         )
 
     def related(self, asked: Lookups) -> list[StoredMemory]:
         """Return what the port's contract says that the ledger answers."""
-        rows = list(self.state.memories.values())
-        lineages = {
-            row.memory.lineage_id
-            for row in rows
-            if (row.memory.slot, row.memory.about) in asked.slots
-            or row.memory.memory_id in asked.memory_ids
-            or _key(row) in asked.statement_keys
-        }
-        return [self._stored(row) for row in rows if row.memory.lineage_id in lineages]
+        rows = related_rows(
+            self.state.memories.values(),
+            slots=asked.slots,
+            statement_keys=asked.statement_keys,
+            memory_ids=asked.memory_ids,
+            similar=asked.similar,
+        )
+        return [self._stored(row) for row in rows]
 
     def live(self, slot: Slot = Slot.RESIDENCE, about: str = ABOUT_USER) -> list[str]:
         """Return the contents that are held to be true now."""
@@ -187,9 +210,5 @@ class Subject:
             memory=row.memory,
             retracted=row.retracted_at is not None,
             confirmed_at=tuple(confirmed) if self.all_confirmations else (row.last_confirmed_at,),
+            merged_into=row.merged_into,
         )
-
-
-def _key(row: MemoryRow) -> bytes:
-    memory = row.memory
-    return statement_key(memory.kind, memory.about, memory.content, memory.valid_from)

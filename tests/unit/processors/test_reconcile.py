@@ -8,8 +8,10 @@ from uuid import uuid4
 import pytest
 
 from processors import gate
+from processors.deciding.considered import consider
+from processors.deciding.lookups import lookups_for
+from processors.deciding.occasions import occasion_of_turn
 from processors.own_words import own_words
-from processors.reconcile import lookups
 from schemas import ids
 from schemas.events import (
     MemoryAdded,
@@ -434,16 +436,12 @@ def test_only_unreadable_items_close_as_rejected() -> None:
 def test_what_must_be_looked_up_is_asked_for_once() -> None:
     reference = uuid4()
     said = turn("Lives in Pune, Likes tea", at=day(1))
-    asked = lookups(
-        proposal(
-            said,
-            [
-                operation("Lives in Pune", about="The User"),
-                operation("Likes tea", slot=Slot.PREFERENCE, reference=reference),
-            ],
-        ),
-        said,
-    )
+    operations = [
+        operation("Lives in Pune", about="The User"),
+        operation("Likes tea", slot=Slot.PREFERENCE, reference=reference),
+    ]
+    considered = consider(occasion_of_turn(said), proposal(said, operations))
+    asked = lookups_for(considered.items)
     assert asked.slots == {(Slot.RESIDENCE, "user")}
     assert asked.memory_ids == {reference}
     assert len(asked.statement_keys) == 2
@@ -522,7 +520,7 @@ def test_the_users_own_words_are_read_once_for_all_operations(
         read.append(text)
         return own_words(text)
 
-    monkeypatch.setattr(gate, "own_words", counting)
+    monkeypatch.setattr(gate.said, "own_words", counting)
     operations = [operation(f"fact {number}", quote="a fact") for number in range(50)]
     operations.append(operation("what nobody said", quote="never"))
 
