@@ -135,6 +135,22 @@ def test_the_same_file_twice_adds_nothing_and_a_longer_one_adds_what_is_new(
     assert after["turns"] == before["turns"] + 1
 
 
+def test_a_fact_of_a_system_is_remembered_once_and_seen_through(
+    running: Mapping[str, str],
+) -> None:
+    fact = ("Order 7 arrived two days late.", "--user", "dora", "--system", "orders")
+    message = ("--type", "order_late", "--reference", "7", "--id", "m1")
+    first = memledger("remember", *fact, *message, environment=running)
+    assert (first.status, first.output) == (0, "remembered\n"), first.errors
+    again = memledger("remember", *fact, *message, "--json", environment=running)
+    assert (again.status, again.json()["closing"]) == (0, "stored"), again.errors
+    listed = memledger("memories", "--user", "dora", "--json", environment=running).json()
+    (memory,) = listed["memories"]
+    assert (memory["content"], memory["source"], memory["quote"]) == (fact[0], "system", "")
+    assert memory["turn_id"] == again.json()["turn_id"]
+    assert memory["provenance"] == {"system": "orders", "type": "order_late", "reference": "7"}
+
+
 def test_a_chatgpt_export_is_remembered_and_recalled(running: Mapping[str, str]) -> None:
     export = DATA / "exports" / "chatgpt-export.json"
     if not export.exists():
