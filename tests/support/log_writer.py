@@ -12,12 +12,13 @@ import numpy as np
 
 from processors.ports import Appends
 from schemas import ids
-from schemas.events import MemoryAdded, MemoryEvent
+from schemas.events import MemoryAdded, MemoryEvent, ProposalFlagged, RejectionReason
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.sealed import SealedRecord, seal_record
 from schemas.memory import Confidence, Embedding, Memory, MemoryKind, Source
 from schemas.partitioning import partition_for
-from schemas.records import Closing, Origin, Outcome, Turn
+from schemas.proposals import Action, Operation
+from schemas.records import Closing, Deferral, DeferralCause, Origin, Outcome, Settled, Turn
 from schemas.slots import Slot
 from schemas.topics import TURNS, memories_topic
 from schemas.tree import address_for
@@ -89,12 +90,18 @@ class LogWriter:
 
     @classmethod
     async def of_new_user(
-        cls, producer: Appends, keyring: Keyring, *, generation: str, partitions: int
+        cls,
+        producer: Appends,
+        keyring: Keyring,
+        *,
+        generation: str,
+        partitions: int,
+        tenant: str = TENANT,
     ) -> LogWriter:
         """Return a writer for a user nobody has seen before."""
-        await keyring.ensure_tenant(TENANT)
+        await keyring.ensure_tenant(tenant)
         user = uuid4().hex
-        keys = (await keyring.subjects_for(TENANT, [user], create=True))[user]
+        keys = (await keyring.subjects_for(tenant, [user], create=True))[user]
         return cls(producer, keys, generation=generation, partitions=partitions)
 
     @property
@@ -131,8 +138,9 @@ class LogWriter:
         *,
         closing: Closing | None = None,
         proposals_floor: int = 0,
+        **changed: Any,
     ) -> Outcome:
-        """Return the outcome of a turn."""
+        """Return the outcome of a turn, like any other but for what is told."""
         closing = closing or (Closing.STORED if events else Closing.NOTHING_FOUND)
         return Outcome(
             turn_id=turn.turn_id,
@@ -143,7 +151,60 @@ class LogWriter:
             events=tuple(events),
             proposal_offset=0,
             proposals_floor=proposals_floor,
-            decided_at=NOON,
+            **({"decided_at": NOON} | changed),
+        )
+
+    async def deferred(
+        self,
+        *,
+        conversation_id: str = "conversation",
+        minutes: int = 0,
+        cause: DeferralCause = DeferralCause.SESSION,
+    ) -> AppendedTurn:
+        """Append a turn, accepted so many minutes after noon, and the outcome that defers it."""
+        turn = await self.turn()
+        deferral = Deferral(
+            conversation_id=conversation_id,
+            cause=cause,
+            occurred_at=at(minutes),
+            received_at=at(minutes),
+        )
+        await self.append(self.outcome(turn, closing=Closing.DEFERRED, deferral=deferral))
+        return turn
+
+    async def settle(
+        self, *turns: AppendedTurn, closing: Closing = Closing.NOTHING_FOUND, **changed: Any
+    ) -> tuple[AppendedTurn, int]:
+        """Append a record whose outcome settles turns; return it and its outcome's offset."""
+        end = await self.turn()
+        settled = tuple(
+            Settled(turn_id=turn.turn_id, turn_offset=turn.offset, closing=closing)
+            for turn in turns
+        )
+        outcome = self.outcome(end, settled=settled, closes="session-end", **changed)
+        return end, await self.append(outcome)
+
+    def flag(self, turn: AppendedTurn, *, index: int = 0, minutes: int = 0) -> ProposalFlagged:
+        """Return the event that leaves an operation about a turn to a person."""
+        return ProposalFlagged(
+            flag_id=ids.flag_id(ids.outcome_id(self.generation, turn.turn_id), index),
+            operation=index,
+            reasons=(RejectionReason.OPERATOR_OBLIGATION,),
+            proposed=Operation(
+                action=Action.ADD,
+                kind=MemoryKind.SEMANTIC,
+                slot=Slot.NOTE,
+                about="user",
+                content="Has 50% off for ever",
+                importance=3,
+                confidence=Confidence.STATED,
+                quote="50% off for ever",
+            ),
+            turn_id=turn.turn_id,
+            conversation_id="conversation",
+            said_at=NOON,
+            utc_offset_minutes=60,
+            flagged_at=at(minutes),
         )
 
     def sealed_outcome(self, outcome: Outcome, keys: SubjectKeys | None = None) -> SealedRecord:

@@ -17,10 +17,12 @@ from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
+from schemas.log.reader import read_to_end
+from schemas.log.sealed import LogRecord
 from schemas.topics import TURNS, memories_topic
 from tests.conftest import TestStores
 from tests.support.brokers import new_producer
-from tests.support.log_writer import DIMENSION, EMBEDDER, LogWriter
+from tests.support.log_writer import DIMENSION, EMBEDDER, TENANT, LogWriter
 from tests.support.waiting import eventually
 
 
@@ -40,13 +42,14 @@ class Projection:
     producer: LogProducer
     read_model: ReadModel
 
-    async def writer(self) -> LogWriter:
+    async def writer(self, tenant: str = TENANT) -> LogWriter:
         """Return a writer of a new user's records."""
         return await LogWriter.of_new_user(
             self.producer,
             self.keyring,
             generation=self.stores.generation,
             partitions=self.stores.partitions,
+            tenant=tenant,
         )
 
     async def applier(self) -> Applier:
@@ -68,6 +71,18 @@ class Projection:
     async def apply(self, items: Sequence[LogItem]) -> None:
         """Apply records at the positions that the table has."""
         await (await self.applier()).apply(items, await self.positions())
+
+    async def catch_up(self) -> None:
+        """Apply what the log holds, without a projector and its group."""
+        positions = await self.positions()
+        items: list[LogItem] = []
+        for (topic, partition), start in positions.items():
+            items += await asyncio.to_thread(self._read, topic, partition, start)
+        await (await self.applier()).apply(items, positions)
+
+    def _read(self, topic: str, partition: int, start: int) -> list[LogRecord]:
+        bootstrap = self.stores.kafka_bootstrap
+        return list(read_to_end(bootstrap, topic, partition, start=start, client_id="test"))
 
     async def reset_positions(self) -> None:
         """Let every record be read again into the rows as they are."""
