@@ -1,0 +1,1 @@
+"""Measuring what is remembered against what people labelled."""
