@@ -114,7 +114,10 @@ def _masked(line: str) -> str:
 def _transcript(masked: str) -> bool:
     """Whether the line is somebody's in a pasted conversation ("Tom: ...", "[10:02] Tom: ...")."""
     speaker = _SPEAKER.match(masked)
-    return speaker is not None and speaker[1].lower() not in _OWN_LABELS
+    if speaker is None:
+        return False
+    label = speaker[1].lower()
+    return label not in _OWN_LABELS and label.split()[-1] not in _OWN_LABEL_ENDS
 
 
 def _asserted(original: str, masked: str, sentence: int) -> Iterator[Clause]:
@@ -240,6 +243,9 @@ _OWN_LABELS: Final = frozenset(
         "yes",
     }
 )
+_OWN_LABEL_ENDS: Final = frozenset({"news", "update", "note", "reminder", "fact", "correction"})
+"""Last words of labels that nobody is called by: "Big news: I moved"."""
+
 _OWN: Final = re.compile(
     r"\b(?:hi|hello|hey|i|i'\w+|im|ive|my|me|we|we'\w+|our|born|been|moved|relocated|just|recently|finally|remember|forget|"
     r"call|always|never|from now on|actually|it's|that's|note|keep)\b",

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from processors.gate import Said, refusals
+from schemas.events import RejectionReason
 from schemas.memory import Confidence, MemoryKind
 from schemas.proposals import Action
 from tests.support.deciding import turn
@@ -39,6 +40,8 @@ STATED: Final = (
     ("I've lived in Tokyo since 2019", ["residence: Lives in Tokyo since 2019"]),
     ("I moved here to Amsterdam yesterday", ["residence: Lives in Amsterdam"]),
     ("Just moved to Austin for work!", ["residence: Lives in Austin"]),
+    ("Big news: I moved to Lisbon!", ["residence: Lives in Lisbon"]),
+    ("Quick update: we moved to Ghent", ["residence: Lives in Ghent"]),
     ("I'm from Chennai originally", ["origin: Is from Chennai"]),
     ("I grew up in Dublin, Ireland", ["origin: Grew up in Dublin, Ireland"]),
     ("I was born in Cairo and raised in Paris", ["origin: Is from Cairo"]),
@@ -310,12 +313,23 @@ def test_what_a_user_states_is_read(text: str, expected: list[str]) -> None:
     assert read(text) == expected
 
 
+CODES = frozenset(
+    {
+        "Remember that my locker code is 4711",
+        "remember: the wifi password is hunter2",
+        "make a note that the garage code is 9921",
+    }
+)
+"""What the rules propose and the gate refuses: a code is not kept, whoever asks for it."""
+
+
 @pytest.mark.parametrize("text", [text for text, _ in STATED])
 def test_the_evidence_is_the_users_own_text_and_passes_the_gate(text: str) -> None:
+    refused = (RejectionReason.PASSWORD,) if text in CODES else ()
     for one in extract(text).operations:
         assert one.quote in text
         assert one.quote == one.quote.strip()
-        assert refusals(one, Said(turn(text))) == ()
+        assert refusals(one, Said(turn(text))) == refused
         assert one.confidence is Confidence.STATED
 
 
