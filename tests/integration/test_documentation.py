@@ -72,7 +72,11 @@ def test_the_first_five_minutes_of_the_readme_go_as_it_says(home: Path, tmp_path
     output = finished.stdout
 
     turns, recalled = _objects(output, "turn_id"), _objects(output, "memories")
-    assert [sorted(turn) for turn in turns] == [["client_turn_id", "position", "turn_id"]]
+    assert [sorted(turn) for turn in turns] == [
+        ["client_turn_id", "position", "turn_id"],
+        ["position", "turn_id"],
+    ]
+    assert "no flags are open" in output
     assert "Pune" in recalled[0]["memories"][0]["content"]
     assert recalled[0]["memories"][0]["quote"] in "I moved to Pune."
     assert "Bangalore" not in json.dumps(recalled[0])
