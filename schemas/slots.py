@@ -20,6 +20,7 @@ class Slot(StrEnum):
     EMPLOYER = "employer"
     OCCUPATION = "occupation"
     DIET = "diet"
+    """What somebody eats or does not: vegetarian, halal and without lactose hold side by side."""
     BIRTHDAY = "birthday"
     LANGUAGE = "language"
     """The language that the user wants to be answered in."""
@@ -49,7 +50,6 @@ SINGLE_VALUED: Final = frozenset(
         Slot.ORIGIN,
         Slot.EMPLOYER,
         Slot.OCCUPATION,
-        Slot.DIET,
         Slot.BIRTHDAY,
         Slot.LANGUAGE,
     }

@@ -18,6 +18,7 @@ GROUPS: Final = (whereabouts.READERS, tastes.READERS, work.READERS)
 
 _CAN_END: Final = SINGLE_VALUED - {Slot.NAME, Slot.BIRTHDAY, Slot.ORIGIN} | {
     Slot.ALLERGY,
+    Slot.DIET,
     Slot.PREFERENCE,
 }
 

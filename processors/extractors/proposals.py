@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -73,6 +74,8 @@ def _operations(draft: Draft, memories: Sequence[Memory]) -> Iterator[Operation]
         case Mode.ENDED if named is not None:
             content = _content(draft, negated(finding.content))
             yield _operation(draft, Action.UPDATE, content, named.memory_id)
+        case Mode.ENDED if finding.slot is Slot.DIET:
+            yield _operation(draft, Action.ADD, _content(draft, negated(finding.content)))
         case Mode.ENDED if finding.slot in SINGLE_VALUED:
             # Another value that is known to hold is not displaced by the end of an older one.
             if not alike:
@@ -92,7 +95,7 @@ def _holding(draft: Draft, alike: Sequence[Memory]) -> Operation:
         # The same statement, said earlier with a date: the shorter one says nothing new.
         if folded(memory.content).startswith(f"{folded(content)} since "):
             return _operation(draft, Action.ADD, memory.content)
-        if draft.finding.slot is Slot.PREFERENCE and _is_other_taste(memory, draft.finding):
+        if _displaces(draft.finding, memory):
             return _operation(draft, Action.UPDATE, content, memory.memory_id)
     return _operation(draft, Action.ADD, content)
 
@@ -101,6 +104,28 @@ _TASTES: Final = frozenset(
     {"loves", "likes", "enjoys", "adores", "prefers", "hates", "dislikes", "detests", "loathes"}
     | {"cannot stand", "no longer likes", "no longer loves"}
 )
+
+
+_OF_ANIMALS: Final = re.compile(
+    r"\b(?:vegan|vegetarian|pesc[ae]tarian|flexitarian|fruitarian|omnivore|carnivore|plant-based|"
+    r"meat)\b",
+    re.IGNORECASE,
+)
+"""What is eaten of animals: of these diets one holds at a time; any other holds beside it."""
+
+
+def _displaces(finding: Finding, memory: Memory) -> bool:
+    """Whether what is stated now takes the place of a memory of the same slot and about."""
+    match finding.slot:
+        case Slot.PREFERENCE:
+            return _is_other_taste(memory, finding)
+        case Slot.DIET:
+            # Of "vegan and gluten-free" another diet may replace a half only: both stay.
+            old, new = memory.content, finding.content
+            of_animals = _OF_ANIMALS.search(old) and _OF_ANIMALS.search(new)
+            return bool(of_animals) and " and " not in old and folded(old) != folded(new)
+        case _:
+            return False
 
 
 def _is_other_taste(memory: Memory, finding: Finding) -> bool:

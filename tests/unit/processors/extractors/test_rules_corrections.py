@@ -56,6 +56,26 @@ def test_what_ended_replaces_what_held() -> None:
     assert one.reference == MUMBAI.memory.memory_id
 
 
+def test_a_diet_takes_the_place_of_one_that_it_cannot_hold_beside() -> None:
+    vegetarian = knows("Is vegetarian", Slot.DIET)
+    for text in ("I'm vegan now", "I eat meat again", "I'm no longer vegetarian"):
+        (one,) = extract(text, vegetarian).operations
+        assert (one.action, one.reference) == (Action.UPDATE, vegetarian.memory.memory_id)
+    for text in ("I only eat halal food", "I'm gluten-free"):
+        (one,) = extract(text, vegetarian).operations
+        assert (one.action, one.reference) == (Action.ADD, None)
+
+
+def test_a_diet_never_takes_away_more_than_it_replaces() -> None:
+    both = knows("Is vegan and gluten-free", Slot.DIET)
+    (one,) = extract("I'm vegetarian", both).operations
+    assert (one.action, one.reference) == (Action.ADD, None)
+
+
+def test_a_diet_that_ended_is_told_though_nothing_of_it_was_known() -> None:
+    assert read("I'm no longer vegan") == ["diet: Is no longer vegan"]
+
+
 def test_what_ended_does_not_displace_another_value_that_is_known() -> None:
     assert read("I no longer live in Mumbai", PUNE) == []
 
