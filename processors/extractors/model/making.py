@@ -37,7 +37,16 @@ def make_model_extractor(
         ConfigurationError: its SDK is not installed, or the key or the model is missing; the
             message says what to do.
     """
-    provider = _PROVIDERS[settings.extractor](settings, environment)
+    return extractor_around(_PROVIDERS[settings.extractor](settings, environment), settings)
+
+
+def extractor_around(provider: Provider, settings: Settings) -> ModelExtractor:
+    """Return the extractor that asks a provider, as the settings say.
+
+    Args:
+        provider: sends one request.
+        settings: the deadlines, the attempts and the switches.
+    """
     attempt_s = settings.extract_timeout_s
     caller = Caller(
         provider,
