@@ -406,10 +406,10 @@ def test_a_piece_without_a_usable_answer_is_told_and_costs_the_others_nothing(
         found = await scene.extract(text)
 
         assert [operation.content for operation in found.operations] == ["Lives in Bern"]
-        assert [entry.problem.partition(":")[0] for entry in found.invalid] == ["part 3 of 4"]
+        assert [entry.problem.partition(":")[0] for entry in found.invalid] == ["part 3 of 3"]
 
         scene.fake.by_text = {"bad one": [refused()]}
-        with pytest.raises(ExtractionRejected, match="part 3 of 4: the model refused"):
+        with pytest.raises(ExtractionRejected, match="part 3 of 3: the model refused"):
             await scene.extract(text)
 
     play(interface, act)
