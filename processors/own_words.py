@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from processors.pasted import without_pasted, without_quotations
 from schemas.injection import cut_injection
 
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -13,15 +14,17 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def own_words(text: str) -> str:
-    """Return ``text`` without our block of notes, fenced blocks and lines that begin with ``>``.
+    """Return what of ``text`` the user wrote.
 
-    A fence that is never closed reaches to the end of the text. The lines that are left stay as
-    they are, so that words found in them are found in ``text``.
+    Our block of notes is not, nor are fenced blocks, lines that begin with ``>``, pasted e-mails
+    and chats, and what others are quoted at length to have said. A fence that is never closed
+    reaches to the end of the text, as a pasted e-mail does. The lines that are left stay as they
+    are, but for a quotation, of which the marks stay; so words found in them are found in ``text``.
     """
     cut = cut_injection(text)
-    if "```" not in cut and "~~~" not in cut and ">" not in cut:
-        return cut
-    return "".join(_own_lines(cut))
+    if "```" in cut or "~~~" in cut or ">" in cut:
+        cut = "".join(_own_lines(cut))
+    return without_quotations(without_pasted(cut))
 
 
 def _own_lines(text: str) -> Iterator[str]:

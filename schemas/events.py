@@ -145,6 +145,7 @@ class RejectionReason(StrEnum):
 
     EVIDENCE_NOT_IN_USER_TEXT = "evidence_not_in_user_text"
     ASSISTANT_WORDS = "assistant_words"
+    NOT_ASSERTED = "not_asserted"
     CONTENT_TOO_LONG = "content_too_long"
     CONTENT_EMPTY = "content_empty"
     CONTENT_UNREADABLE = "content_unreadable"

@@ -24,6 +24,7 @@ MODULES: Final = (
     "processors.extractors.work",
     "processors.moments",
     "processors.own_words",
+    "processors.pasted",
     "schemas.injection",
     "schemas.memory",
     "schemas.slots",

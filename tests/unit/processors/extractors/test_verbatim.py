@@ -34,10 +34,10 @@ def test_a_turn_that_is_blank_without_our_notes_gives_nothing(text: str) -> None
     assert extract(turn(text)) == Extraction(operations=())
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=80))
+@given(st.text(alphabet="wxyz \n\u00f6\u00df\u6771\u4eac\u3002!", max_size=80))
 def test_what_it_keeps_passes_the_gate(text: str) -> None:
-    said = turn(text)
-    assert [refusals(one, Said(said)) for one in extract(said).operations] in ([], [()])
+    said = turn(text + " a")
+    assert [refusals(one, Said(said)) for one in extract(said).operations] == [()]
 
 
 def test_the_longest_turn_passes_the_gate() -> None:

@@ -43,7 +43,7 @@ def episode(text: str) -> Operation:
     ],
 )
 def test_a_quote_of_the_users_own_words_is_evidence(quote: str, text: str) -> None:
-    assert refusals(operation("Some fact", quote=quote), Said(turn(text))) == ()
+    assert refusals(operation(quote, quote=quote), Said(turn(text))) == ()
 
 
 @pytest.mark.parametrize(

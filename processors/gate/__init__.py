@@ -1,0 +1,17 @@
+"""The gate: the model proposes, code decides what may be kept.
+
+Each rule is a pure function of one operation and of what was said, and all of them run, so that one
+hit never hides another and their order does not matter. An operation is refused where any reason is
+told; where each one is of ``schemas.events.LEFT_TO_A_PERSON``, a person decides.
+
+Before an operation is judged, :func:`narrowed` cuts from its quote what must not be kept, where the
+statement itself is clean: "I have coeliac disease, so I eat gluten-free" leaves the diet and its
+own words. Whoever keeps the operation keeps the narrowed one.
+"""
+
+from processors.gate.narrowing import narrowed
+from processors.gate.rules import RULES, Rule, refusals
+from processors.gate.said import Said
+from processors.gate.shape import CONTENT_CHARACTERS_MAX
+
+__all__ = ["CONTENT_CHARACTERS_MAX", "RULES", "Rule", "Said", "narrowed", "refusals"]

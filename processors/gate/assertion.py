@@ -1,0 +1,155 @@
+"""Whether the user asserted what is filed as a fact, or asked, supposed, joked or quoted it.
+
+Only clear marks count: the beginning of a question about oneself, the words that open a
+supposition, a joke that is called one, direct speech of somebody else. An episode tells what was
+said or asked, and is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from processors.about import canonical_about
+from processors.gate.reading import sentences
+from processors.gate.said import Basis, Said
+from schemas.events import RejectionReason
+from schemas.memory import ABOUT_USER, MemoryKind
+from schemas.proposals import Action, Operation, Speaker
+
+_SUPPOSITION: Final = re.compile(
+    # English
+    r"\bif (?:i|we) (?:were|was to|had|lived|worked|owned|became|moved|weren't|did|could)\b"
+    r"|(?<!can )(?<!could )\b(?:imagine|suppose|supposing|pretend|assuming|let's say|"
+    r"hypothetically,?|what if)(?: that)? (?:i|we|i'm|i've|my)\b(?! surprise)"
+    # German
+    r"|\bwenn ich\b[^.?!,;]{0,60}\b(?:ware|hatte|wurde|konnte|wohnte|lebte|besasse)\b"
+    r"|\b(?:ware|hatte) ich\b[^.?!;]{0,60}[,?]"
+    r"|\b(?:angenommen|gesetzt den fall|stell dir vor|mal angenommen|nehmen wir an),? "
+    r"(?:dass )?(?:ich|wir|mein)"
+    # Spanish
+    r"|\bsi (?:yo )?(?:fuera|fuese|tuviera|tuviese|viviera|viviese|trabajara|estuviera|pudiera)\b"
+    r"|\b(?:imagina|imaginate|supon|supongamos|imaginemos|pongamos) que\b"
+    # French
+    r"|\bsi (?:j'etais|j'avais|j'habitais|je vivais|je travaillais|je devenais|je possedais)\b"
+    r"|\b(?:imagine|imagines|imaginons|supposons|suppose|admettons) que (?:je |j'|mon |ma )"
+    # Chinese, Japanese, Hindi
+    "|(?:假如|假设|如果|要是|假使|倘若)我"
+    "(?!有空|有时间)"
+    "|もし(?:私|僕|俺|も)|仮に(?:私|僕|俺)"
+    "|मान लीजिए|मान लो"
+    "|अगर (?:मैं|मेरे)[^\u0964?]{0,60}"
+    "होत"
+)
+"""How a supposition about oneself begins; what follows in the same sentence is supposed."""
+
+_OWN_QUESTION: Final = re.compile(
+    r"(?:so |and |but |hey |hmm |well |also |ok )?(?:"
+    r"(?:am|should|would|could|will|shall|do|did|was) i\b(?! (?:need|have to))"
+    r"|do you think (?:i|i'm|that i)\b|is it true that i\b"
+    r"|(?:bin|soll|sollte|konnte|werde|war|habe|muss|darf) ich\b"
+    r"|\u00bf?(?:soy|deberia|debo|tengo que|podria|estoy)\b"
+    r"|(?:suis-je|devrais-je|dois-je|ai-je|pourrais-je|est-ce que je (?:suis|dois|devrais))\b"
+    r")"
+)
+_OWN_QUESTION_UNSPACED: Final = re.compile(
+    "我(?:应该|该不该|是不是|要不要|"
+    "应不应该|是否|算)|我[^\uff0c,]{1,20}吗$"
+    "|(?:私|僕|俺)は[^\u3001]{1,30}(?:ですか|ますか|"
+    "でしょうか|べきですか)"
+    "|क्या (?:मैं|मुझे|मुझको)"
+)
+
+_JOKE: Final = re.compile(
+    r"\b(?:just kidding|just joking|only joking|only kidding|i'm kidding|i'm joking|kidding!|"
+    r"jk|nur spass|war nur (?:ein )?(?:witz|scherz|spass)|kleiner scherz|es broma|"
+    r"era broma|estoy bromeando|je plaisante|je rigole|c'est une blague|c'etait une blague)\b"
+    r"|(?<!\S)/s(?!\S)"
+    "|开玩笑的|开个玩笑|逗你的|冗談です|"
+    "なんちゃって|मजाक था|"
+    "मज़ाक था|मजाक कर रह|"
+    "मज़ाक कर रह"
+)
+_JOKE_CHARACTERS_MAX: Final = 40
+"""A sentence of its own that calls the one before a joke is short."""
+
+_SPEECH: Final = re.compile(
+    r"\b(?:said|says|wrote|writes|told me|asked|replied|texted|sagte|sagt|schrieb|schreibt|meinte|"
+    r"fragte|dijo|dice|escribio|pregunto|a dit|dit|a ecrit|repond|repondit|kaha|"
+    "कहा)[ ,:]{0,3}[\"']\\s?$"
+    '|(?:说|写道|問|问)[\uff1a:\uff0c,]?["\u300c]$'
+)
+_INTRODUCTION: Final = 40
+_WINDOW: Final = 2_000
+"""Characters around a quote that are looked at: sentences are shorter."""
+
+_OPENERS: Final = re.compile(r"[,;:\u2014\uff0c\u3001]|(?<=\w) - ")
+_WORDS: Final = re.compile(r"\b(?:wish|hope|want|would|if|dream|imagin|suppos|ask|wonder|consider)")
+
+
+def asserted(operation: Operation, said: Said) -> RejectionReason | None:
+    """Refuse a fact whose evidence is a question, a supposition, a joke or somebody's speech."""
+    if (
+        said.basis is not Basis.TURN
+        or operation.said_by is not Speaker.USER
+        or operation.kind is not MemoryKind.SEMANTIC
+        or operation.action not in {Action.ADD, Action.UPDATE}
+        or _WORDS.search(operation.content.casefold()) is not None
+    ):
+        return None
+    own = said.reading(said.own).folded
+    quote = said.reading(operation.quote).folded
+    start = own.find(quote) if quote else -1
+    while start >= 0:
+        if _is_asserted(own, start, start + len(quote), canonical_about(operation.about)):
+            return None
+        following = own.find(quote, start + len(quote))
+        if following < 0:
+            return RejectionReason.NOT_ASSERTED
+        start = following
+    return None
+
+
+def _is_asserted(own: str, start: int, end: int, about: str) -> bool:
+    """Tell whether the words between ``start`` and ``end`` are asserted where they stand."""
+    sentence, after = _around(own, start, end)
+    if _JOKE.search(own[sentence[0] : sentence[1]]) is not None:
+        return False
+    if after[1] - after[0] <= _JOKE_CHARACTERS_MAX and _JOKE.search(own[after[0] : after[1]]):
+        return False
+    if about == ABOUT_USER and _SPEECH.search(own[max(0, start - _INTRODUCTION) : start]):
+        return False
+    for found in _SUPPOSITION.finditer(own, sentence[0], sentence[1]):
+        # It rules what follows it, or the quote begins with it.
+        if found.start() < min(end, start + _INTRODUCTION):
+            return False
+    return not _is_question(own, sentence, start)
+
+
+def _is_question(own: str, sentence: tuple[int, int], start: int) -> bool:
+    text = own[sentence[0] : sentence[1]]
+    if not text.rstrip("\"') ").endswith(("?", "\uff1f", "か", "か\u3002")):
+        return False
+    clause = start
+    for found in _OPENERS.finditer(own, sentence[0], start):
+        clause = found.end()
+    if clause == start:
+        clause = sentence[0]
+    opening = own[clause : sentence[1]].lstrip(" \"'\u00bf(")
+    skipped = start - (sentence[1] - len(opening))
+    asked = _OWN_QUESTION.match(opening) or _OWN_QUESTION_UNSPACED.match(
+        opening.rstrip("?\uff1f\u3002 ")
+    )
+    return asked is not None and skipped <= asked.end() + 1
+
+
+def _around(own: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the sentences that hold the words, as one stretch, and the one that follows."""
+    shift = max(0, start - _WINDOW)
+    spans = [(first + shift, last + shift) for first, last in sentences(own[shift : end + _WINDOW])]
+    holding = [number for number, span in enumerate(spans) if span[0] < end and span[1] > start]
+    if not holding:
+        return (start, end), (end, end)
+    first, last = holding[0], holding[-1]
+    following = spans[last + 1] if last + 1 < len(spans) else (end, end)
+    return (spans[first][0], spans[last][1]), following

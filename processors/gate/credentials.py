@@ -1,0 +1,171 @@
+"""Keys and tokens of machines: by the shape that their issuers give them, or called such.
+
+The shapes are those of detect-secrets' plugins, whose ``analyze_string`` is a pure function of a
+text; its scanning of files, its settings and its checks over the network are not used. Shapes that
+it does not know (yet) are here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from detect_secrets.plugins.aws import AWSKeyDetector
+from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
+from detect_secrets.plugins.basic_auth import BasicAuthDetector
+from detect_secrets.plugins.discord import DiscordBotTokenDetector
+from detect_secrets.plugins.github_token import GitHubTokenDetector
+from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+from detect_secrets.plugins.jwt import JwtTokenDetector
+from detect_secrets.plugins.mailchimp import MailchimpDetector
+from detect_secrets.plugins.npm import NpmDetector
+from detect_secrets.plugins.openai import OpenAIDetector
+from detect_secrets.plugins.private_key import PrivateKeyDetector
+from detect_secrets.plugins.pypi_token import PypiTokenDetector
+from detect_secrets.plugins.sendgrid import SendGridDetector
+from detect_secrets.plugins.slack import SlackDetector
+from detect_secrets.plugins.square_oauth import SquareOAuthDetector
+from detect_secrets.plugins.stripe import StripeDetector
+from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
+from detect_secrets.plugins.twilio import TwilioKeyDetector
+
+from processors.gate.reading import plain
+from processors.gate.said import Said
+from processors.gate.texts import kept_texts
+from schemas.events import RejectionReason
+from schemas.proposals import Operation
+
+_DETECTORS: Final = (
+    AWSKeyDetector(),
+    AzureStorageKeyDetector(),
+    BasicAuthDetector(),
+    DiscordBotTokenDetector(),
+    GitHubTokenDetector(),
+    GitLabTokenDetector(),
+    JwtTokenDetector(),
+    MailchimpDetector(),
+    NpmDetector(),
+    OpenAIDetector(),
+    PypiTokenDetector(),
+    SendGridDetector(),
+    SlackDetector(),
+    SquareOAuthDetector(),
+    StripeDetector(),
+    TelegramBotTokenDetector(),
+    TwilioKeyDetector(),
+)
+_KEY_FILE: Final = PrivateKeyDetector()
+
+_TOKEN: Final = re.compile(r"[!-~]{12,}")
+"""A stretch without blanks that is long enough for a credential."""
+
+_TOKEN_CHARACTERS_MAX: Final = 2_000
+"""Of a longer stretch the beginning is read: some plugins take a time that grows with the square of
+a stretch's length. JSON Web Tokens, the longest of all, are usually below it."""
+
+_PREFIXED: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-(?:ant-|proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{24,}"  # Anthropic, OpenAI, OpenRouter
+    r"|github_pat_[A-Za-z0-9_]{22,}"
+    r"|AIza[A-Za-z0-9_-]{33,}"  # Google
+    r"|ya29\.[A-Za-z0-9_-]{20,}"
+    r"|GOCSPX-[A-Za-z0-9_-]{20,}"
+    r"|hf_[A-Za-z0-9]{30,}"  # Hugging Face
+    r"|xapp-\d-[A-Za-z0-9-]{20,}"  # Slack, application level
+    r"|[rsp]k_(?:test|live)_[A-Za-z0-9]{16,}"  # Stripe
+    r"|whsec_[A-Za-z0-9]{20,}"
+    r"|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"  # Shopify
+    r"|dop_v1_[a-f0-9]{64}"  # DigitalOcean
+    r"|npm_[A-Za-z0-9]{36}"
+    r"|lin_api_[A-Za-z0-9]{32,}"
+    r"|hvs\.[A-Za-z0-9_-]{24,}"  # HashiCorp Vault
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
+    r")"
+)
+_KEY_BLOCK: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+
+_CALLED: Final = re.compile(
+    r"(?:api[ _-]?(?:key|token|secret|schlussel|schluessel)|access[ _-]?(?:key|token)|"
+    r"secret(?:[ _-]?access)?[ _-]?(?:key|token)|client[ _-]?secret|auth[ _-]?token|"
+    r"bearer(?: token)?|private key|signing key|encryption key|license key|"
+    r"(?:zugangs|api)-?(?:schl(?:ü|ue)ssel|token)|clave (?:de )?(?:la )?api|"
+    r"cl(?:é|e) (?:d')?api|jeton(?: d'accès)?|token|secret|"
+    "密钥|密鑰|令牌|秘密鍵|トークン|"
+    "apiキー|アクセスキー)"
+    r"[^\n.!?]{0,40}?(?<![A-Za-z0-9/+_~.-])(?P<value>[A-Za-z0-9/+_~.-]{16,400})",
+    re.IGNORECASE,
+)
+_RECOVERY: Final = re.compile(
+    r"\b(?:seed|recovery|backup|mnemonic|secret recovery|wiederherstellungs-?)\s?(?:phrase|words|"
+    r"wörter|phrase)\b[^\n]{0,20}?(?::| is | are | ist | lautet )\s*(?:[a-z]{3,8}[ "
+    r",]+){11}[a-z]{3,8}"
+    r"|\b(?:frase (?:semilla|de recuperación)|phrase de récupération)\b[^\n]{0,20}?"
+    r"(?::| es | est )\s*(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}"
+    "|(?:助记词|リカバリーフレーズ)[^\n]{0,6}?"
+    r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}",
+    re.IGNORECASE,
+)
+_RECOVERY_WORDS: Final = re.compile(
+    "seed|recovery|backup|mnemonic|wiederherstellung|semilla|recuperaci|récupération|"
+    "助记词|リカバリー",
+    re.IGNORECASE,
+)
+
+_VALUE_MIN: Final = 16
+_VALUE_LETTERS_MIN: Final = 4
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ADDRESS: Final = re.compile(r"^(?:https?:)?//|^www\.", re.IGNORECASE)
+
+
+def no_credential(operation: Operation, said: Said) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
+    """Refuse keys and tokens of machines, private keys and recovery phrases of wallets."""
+    found = any(map(holds_credential, kept_texts(operation)))
+    return RejectionReason.SECRET if found else None
+
+
+def holds_credential(text: str) -> bool:
+    """Tell whether a text holds a credential."""
+    text = plain(text)
+    tokens = list(dict.fromkeys(_TOKEN.findall(text)))
+    if tokens and any(map(_is_credential, tokens)):
+        return True
+    if ("PRIVATE KEY" in text or "PuTTY" in text) and _holds_key_file(text):
+        return True
+    if tokens and any(_is_random(found["value"]) for found in _CALLED.finditer(text)):
+        return True
+    return _RECOVERY_WORDS.search(text) is not None and _RECOVERY.search(text) is not None
+
+
+def _holds_key_file(text: str) -> bool:
+    return _KEY_BLOCK.search(text) is not None or any(_KEY_FILE.analyze_string(text))
+
+
+def _is_credential(token: str) -> bool:
+    token = token[:_TOKEN_CHARACTERS_MAX]
+    if _PREFIXED.search(token) is not None:
+        return True
+    if "://" not in token and (token.isdecimal() or not any(map(str.isdecimal, token))):
+        return False
+    return any(any(detector.analyze_string(token)) for detector in _DETECTORS)
+
+
+def _is_random(value: str) -> bool:
+    """Tell whether a value that is called a key looks like one: no word, no UUID, no address."""
+    value = value.strip("./-_")
+    if len(value) < _VALUE_MIN or _UUID.fullmatch(value) or _ADDRESS.search(value):
+        return False
+    digits = sum(map(str.isdecimal, value))
+    letters = sum(map(str.isalpha, value))
+    mixed = value.lower() != value != value.upper()
+    return (
+        digits >= (1 if mixed else 2)
+        and letters >= _VALUE_LETTERS_MIN
+        and not _reads_as_words(value)
+    )
+
+
+def _reads_as_words(value: str) -> bool:
+    """Tell whether digits stand only at the end of a part, as in a name with a version."""
+    parts = re.split(r"[/_.~+-]", value)
+    return len(parts) > 1 and all(re.fullmatch(r"[A-Za-z]*\d{0,4}", part) for part in parts)

@@ -1,0 +1,127 @@
+"""A text as the rules read it: folded, so that spelling does not matter, and cut into words."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+# Typographic and ASCII forms of a mark count as one: models often change them when they quote.
+MARKS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    }
+)
+
+_ACCENTS: Final = dict.fromkeys(range(0x0300, 0x0370))
+"""Combining marks of Latin, Greek and Cyrillic; the signs of other scripts are letters there."""
+
+_UNSEEN: Final = dict.fromkeys(
+    code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Cf"
+)
+"""Characters that only format, such as a zero-width space inside a number."""
+
+_DIGITS: Final = {
+    code: str(unicodedata.decimal(chr(code)))
+    for code in range(0x80, sys.maxunicode + 1)
+    if unicodedata.category(chr(code)) == "Nd"
+}
+"""The digits of every script, by ASCII digit."""
+
+# What parts words. Python's \w leaves out the vowel signs of Indian scripts, which are letters.
+_WORD: Final = re.compile(r"[^\s!-/:-@\[-^{-~\u00a1-\u00bf\u2010-\u206f\u3000-\u303f\u0964\u0965]+")
+_SENTENCE_END: Final = re.compile(
+    r"[!?\u3002\uff01\uff1f\u0964\n]+|(?<!\d)\.+(?=\s|$|['\"])|(?<=\d)\.+(?=\s|$)"
+)
+_UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_DIGIT: Final = re.compile(r"\d")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Word:
+    """One word of a folded text.
+
+    Attributes:
+        text: the word.
+        start, end: where it stands in the folded text.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """A text read once for all rules.
+
+    Attributes:
+        folded: the text in lower case without accents, with plain marks and single blanks; lines
+            are kept.
+        words: its words, in order; a stretch of a script without spaces is one word.
+        vocabulary: the different words.
+        has_digit: whether it holds a digit.
+        unspaced: whether it holds Chinese or Japanese, which put no spaces between words.
+    """
+
+    folded: str
+    words: tuple[Word, ...]
+    vocabulary: frozenset[str]
+    has_digit: bool
+    unspaced: bool
+
+
+def read(text: str) -> Reading:
+    """Read a text."""
+    folded = fold(text)
+    words = tuple(
+        Word(text=found[0], start=found.start(), end=found.end())
+        for found in _WORD.finditer(folded)
+    )
+    return Reading(
+        folded=folded,
+        words=words,
+        vocabulary=frozenset(word.text for word in words),
+        has_digit=_DIGIT.search(folded) is not None,
+        unspaced=not folded.isascii() and _UNSPACED.search(folded) is not None,
+    )
+
+
+def fold(text: str) -> str:
+    """Return ``text`` as the rules compare it: case, accents, width and unseen characters go."""
+    if not text.isascii():
+        text = unseen_removed(text).translate(MARKS)
+        text = unicodedata.normalize("NFD", text.casefold()).translate(_ACCENTS)
+        text = unicodedata.normalize("NFKC", text).translate(_DIGITS)
+    return "\n".join(" ".join(line.split()) for line in text.casefold().splitlines())
+
+
+def unseen_removed(text: str) -> str:
+    """Return ``text`` in compatibility form (NFKC) without characters that only format."""
+    return unicodedata.normalize("NFKC", text).translate(_UNSEEN)
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with its case, but with ASCII digits and marks and no unseen characters."""
+    if text.isascii():
+        return text
+    return unseen_removed(text).translate(MARKS).translate(_DIGITS)
+
+
+def sentences(folded: str) -> list[tuple[int, int]]:
+    """Return where each sentence of a folded text begins and ends, its end mark included."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for mark in _SENTENCE_END.finditer(folded):
+        if folded[start : mark.start()].strip():
+            found.append((start, mark.end()))
+        elif found:
+            found[-1] = (found[-1][0], mark.end())
+        start = mark.end()
+    if folded[start:].strip():
+        found.append((start, len(folded)))
+    return found

@@ -1,0 +1,85 @@
+"""Whether the user asked for something to be remembered, in so many words."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from processors.gate.reading import sentences
+from processors.gate.said import Said
+
+_REQUEST: Final = re.compile(
+    r"(?:^|[.!?,;:\n\"(]\s*|\b(?:please|pls|so|and|also|but|just|to|can you|could you|would "
+    r"you|will you|"
+    r"you should|you must|should|always|i want you to|i'd like you to|i need you to)\s+)"
+    r"(?:remember(?! when| how| what| where| why)|keep in mind|bear in mind|note that|note down|"
+    r"make a note|take a note|write down|save|store|don't forget|do not forget|never forget|"
+    r"memori[sz]e|add (?:it|this|that) to (?:your|the) memory)\b"
+    r"|\bfor (?:the record|your records|future reference)\b"
+    r"|\b(?:merk|merke|merken|notier|notiere|notieren|behalte|speicher|speichere|speichern)"
+    r"(?: sie)? (?:dir|es|das|bitte|dass|sie|sich)\b|\bdenk daran\b|\bvergiss (?:bitte )?nicht\b"
+    r"|\b(?:recuerda|recuerde|acuerdate|anota|anote|apunta|guarda|guarde|memoriza|"
+    r"ten en cuenta|tenga en cuenta|no olvides|no te olvides)\b"
+    r"|\b(?:retiens|retenez|souviens-toi|souvenez-vous|rappelle-toi|note bien|note que|notez que|"
+    r"n'oublie pas|n'oubliez pas|garde en memoire|enregistre que|memorise)\b"
+    "|记住|请记|记一下|记下|帮我记|别忘了|不要忘记|记得(?!吗)"
+    "|覚えておい|覚えとい|記憶して|メモして|忘れないで"
+    "|याद रख|नोट कर|ध्यान रख|मत भूल|भूलना मत"
+)
+_REFUSAL: Final = re.compile(
+    r"\b(?:do you|did you|do not|don't|dont|never|you don't|no need to|without having to|won't|"
+    r"i|we|"
+    r"should not|shouldn't|why do you|i can't|let me)"
+    r" (?:please )?(?:remember|save|store|note|keep|memori[sz]e|write)\b(?! that you)"
+    r"|\b(?:nicht (?:merken|speichern|notieren|behalten)|merk dir (?:das |dies )?nicht|"
+    r"speicher(?:e)? (?:das |dies )?(?:bitte )?nicht)\b"
+    r"|\bno (?:lo |la |me )?(?:recuerdes|guardes|anotes|apuntes|memorices)\b"
+    r"|\bne (?:le |la |l'|les )?(?:retiens|retenez|note|notez|garde|enregistre|memorise)[a-z]* "
+    r"pas\b"
+    "|(?:不要|别|不用)记|你还?记得|覚えないで|記憶しないで"
+    "|याद मत|याद नहीं|नोट मत"
+)
+_FORGET_NOT: Final = re.compile(r"\b(?:don't|dont|do not|never) forget\b")
+
+_ASK_ALONE_CHARACTERS_MAX: Final = 60
+"""A request that is a sentence of its own and speaks of its neighbours is short."""
+
+
+def asked_to_remember(said: Said, quote: str) -> bool:
+    """Tell whether the user asked for the words of ``quote`` to be remembered.
+
+    The request stands in the same sentence, or is a short one of its own right before or behind:
+    "I have asthma. Please remember that." Every sentence of the quote must be covered.
+
+    Args:
+        said: what was said.
+        quote: words of the user.
+    """
+    own = said.reading(said.own).folded
+    if _REQUEST.search(own) is None:
+        return False
+    wanted = said.reading(quote).folded
+    start = own.find(wanted) if wanted else -1
+    if start < 0:
+        return False
+    spans = sentences(own)
+    covered = _covered(own, spans)
+    return all(
+        number in covered
+        for number, (first, last) in enumerate(spans)
+        if first < start + len(wanted) and last > start
+    )
+
+
+def _covered(own: str, spans: list[tuple[int, int]]) -> set[int]:
+    covered: set[int] = set()
+    refused: set[int] = set()
+    for number, (first, last) in enumerate(spans):
+        sentence = own[first:last].strip()
+        if _REFUSAL.search(_FORGET_NOT.sub("remember", sentence)) is not None:
+            refused |= {number - 1, number}
+        elif _REQUEST.search(sentence) is not None:
+            covered.add(number)
+            if len(sentence) <= _ASK_ALONE_CHARACTERS_MAX:
+                covered |= {number - 1, number + 1}
+    return covered - refused

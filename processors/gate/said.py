@@ -1,0 +1,111 @@
+"""What was said: the evidence that an operation can rest on, read once for all operations."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from enum import Enum, auto
+from functools import cached_property
+from typing import Final, Self
+
+from processors.gate.reading import MARKS, Reading, read
+from processors.own_words import own_words
+from schemas.injection import cut_injection
+from schemas.records import Turn
+
+_GUILLEMET_BLANKS: Final = re.compile("(?<=\u00ab)[\\s\u202f]+|[\\s\u202f]+(?=\u00bb)")
+"""The blanks that French puts inside its quotation marks."""
+
+_READINGS_MAX: Final = 64
+"""The most texts that are remembered as read: those of a few operations, not of a proposal."""
+
+
+class Basis(Enum):
+    """What an operation rests on."""
+
+    TURN = auto()
+    """A turn: what is stated must be in the user's own words."""
+    MEMORIES = auto()
+    """Memories that were decided before: a consolidation looks through them."""
+    SYSTEM = auto()
+    """The operator's own systems: nobody said it."""
+
+
+class Said:
+    """What was said in a turn, as the rules need it.
+
+    ``Said(turn)`` is for what is proposed for a turn, :meth:`in_memories` for what a consolidation
+    proposes, :meth:`by_system` for a fact of the operator's own systems.
+
+    Args:
+        turn: the turn.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._begin(Basis.TURN, turn.user_text, turn.assistant_text or "")
+
+    @classmethod
+    def in_memories(cls, contents: Sequence[str]) -> Self:
+        """Return what the memories say that a consolidation speaks of.
+
+        Args:
+            contents: the contents of those that the operation names.
+        """
+        said = cls.__new__(cls)
+        said._begin(Basis.MEMORIES, "\n".join(contents), "")  # noqa: SLF001 - a constructor
+        return said
+
+    @classmethod
+    def by_system(cls) -> Self:
+        """Return that nobody said anything: the operator's own system vouches for it."""
+        said = cls.__new__(cls)
+        said._begin(Basis.SYSTEM, "", "")  # noqa: SLF001 - a constructor
+        return said
+
+    def _begin(self, basis: Basis, user_text: str, assistant_text: str) -> None:
+        self.basis = basis
+        self._user_text = user_text
+        self._assistant_text = assistant_text
+        self._readings: dict[str, Reading] = {}
+
+    @cached_property
+    def own(self) -> str:
+        """The user's own words; of memories their contents."""
+        return own_words(self._user_text)
+
+    @cached_property
+    def own_normal(self) -> str:
+        """The user's own words in the form in which quotes are compared."""
+        return normal(self.own)
+
+    @cached_property
+    def assistant_normal(self) -> str:
+        """The assistant's words in the form in which quotes are compared."""
+        return normal(cut_injection(self._assistant_text))
+
+    @cached_property
+    def whole(self) -> str:
+        """The whole text of the turn but for our block of notes."""
+        return cut_injection(self._user_text).strip()
+
+    def reading(self, text: str) -> Reading:
+        """Return a text as the rules read it; the last texts are remembered."""
+        known = self._readings.get(text)
+        if known is None:
+            if len(self._readings) >= _READINGS_MAX:
+                self._readings.clear()
+            known = self._readings[text] = read(text)
+        return known
+
+
+def normal(text: str) -> str:
+    """Return a text in the form in which quotes are compared.
+
+    Unicode form, white space and the shape of quotation marks and dashes do not matter; letters
+    and their case do.
+    """
+    if not text.isascii():
+        text = _GUILLEMET_BLANKS.sub("", text)
+        text = unicodedata.normalize("NFKC", text).translate(MARKS)
+    return " ".join(text.replace("`", "'").split())
