@@ -114,7 +114,8 @@ class Merge:
         subject: whose memory it is.
         memory_id: the version that is served no more.
         merged_into: the version that stands for it.
-        merged_valid_from: since when that one is true: before, this one still is what was true.
+        merged_valid_from: since when that one is true; the earliest counts, before which no other
+            version says what this one does.
         merged_at: when the ledger learnt it; the first time counts, since from then on this version
             was not served, whichever stood for it.
     """
@@ -342,9 +343,18 @@ def _changed(row: MemoryRow, change: Close | Confirm | Retract | Merge) -> Memor
             first = change.retracted_at if row.retracted_at is None else row.retracted_at
             return replace(row, retracted_at=first)
         case Merge():
-            first = change.merged_at if row.merged is None else row.merged.merged_at
-            return replace(row, merged=replace(change, merged_at=first))
+            return replace(row, merged=_merged(row.merged, change))
     assert_never(change)
+
+
+def _merged(before: Merge | None, change: Merge) -> Merge:
+    if before is None:
+        return change
+    return replace(
+        change,
+        merged_valid_from=min(before.merged_valid_from, change.merged_valid_from),
+        merged_at=before.merged_at,
+    )
 
 
 def _renewed(row: MemoryRow, confirm: Confirm) -> MemoryRow:

@@ -2,9 +2,9 @@
 -- versions a consolidation let it stand for.
 ALTER TABLE memories ADD COLUMN provenance jsonb;
 ALTER TABLE memories ADD COLUMN merged_from uuid[] NOT NULL DEFAULT '{}';
--- The version that stands for this one, by the last word on it, with the time since when that one is
--- true; and when the ledger first let another stand for it. It is served no more, whatever becomes
--- of the version that stands for it.
+-- The version that stands for this one, by the last word on it; the earliest time since when any that
+-- stands or stood for it is true; and when the ledger first let another stand for it. It is served no
+-- more, whatever becomes of the version that stands for it.
 ALTER TABLE memories ADD COLUMN merged_into uuid;
 ALTER TABLE memories ADD COLUMN merged_valid_from timestamptz;
 ALTER TABLE memories ADD COLUMN merged_at timestamptz;

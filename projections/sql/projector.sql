@@ -262,16 +262,17 @@ FROM (
 WHERE memories.subject = first.subject AND memories.memory_id = first.memory_id;
 
 -- name: merge_memories
--- Let other versions stand for some: the last word on which one counts, and the first time that any
--- did.
+-- Let other versions stand for some: the last word on which one counts, the first time that any did,
+-- and the earliest time since when any of them is true.
 UPDATE memories
 SET
     merged_into = latest.merged_into,
-    merged_valid_from = latest.merged_valid_from,
+    merged_valid_from = least(memories.merged_valid_from, latest.earliest_valid_from),
     merged_at = coalesce(memories.merged_at, latest.first_merged_at)
 FROM (
     SELECT DISTINCT ON (subject, memory_id)
-        subject, memory_id, merged_into, merged_valid_from,
+        subject, memory_id, merged_into,
+        min(merged_valid_from) OVER (PARTITION BY subject, memory_id) AS earliest_valid_from,
         first_value(merged_at) OVER (PARTITION BY subject, memory_id ORDER BY place)
             AS first_merged_at
     FROM unnest(

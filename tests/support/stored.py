@@ -12,24 +12,36 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from projections.columns import close_columns, insert_columns, retract_columns
-from projections.fold import Close, Insert, Retract
+from projections.columns import close_columns, insert_columns, merge_columns, retract_columns
+from projections.fold import Close, Insert, Merge, Retract
 from projections.read_model import ReadModel, name_subjects, open_read_model
 from projections.recall import Recall
 from projections.vectors import halves_of
 from schemas.database import load_queries
-from schemas.memory import Memory
+from schemas.memory import Confidence, Memory, MemoryKind
 from schemas.partitioning import partition_for
 from schemas.ports import Vectors
+from schemas.proposals import Action, Operation
+from schemas.slots import Slot
 from schemas.tasks import end_tasks
 from schemas.topics import TURNS
-from tests.support.log_writer import NOON, memory
+from tests.support.log_writer import NOON, at, memory
 
 GENERATION = "g1"
 PARTITIONS = 4
 QUESTION = "question"
 
 _PROJECTOR = load_queries("projections", "sql/projector.sql")
+_OPERATION = Operation(
+    action=Action.ADD,
+    kind=MemoryKind.SEMANTIC,
+    slot=Slot.NOTE,
+    about="user",
+    content="Gets 50% off",
+    importance=3,
+    confidence=Confidence.STATED,
+    quote="50% off",
+)
 
 
 class AngleEmbedder:
@@ -96,6 +108,46 @@ class Stored:
         """Withdraw a version."""
         retract = Retract(subject=subject, memory_id=version.memory_id, retracted_at=recorded_at)
         await self.run(subject, _PROJECTOR["retract_memories"], retract_columns([retract]))
+
+    async def merge(
+        self, subject: UUID, version: Memory, *, into: Memory, recorded_at: datetime
+    ) -> None:
+        """Let another version stand for one."""
+        merge = Merge(
+            subject=subject,
+            memory_id=version.memory_id,
+            merged_into=into.memory_id,
+            merged_valid_from=into.valid_from,
+            merged_at=recorded_at,
+        )
+        await self.run(subject, _PROJECTOR["merge_memories"], merge_columns([merge]))
+
+    async def flag(
+        self, subject: UUID, tenant: str, *, minutes: int = 0, decided: bool = False
+    ) -> UUID:
+        """Leave an operation of a subject of some tenant to a person; return the flag's id."""
+        flag_id = uuid4()
+        await self.run(
+            subject,
+            "INSERT INTO flags (subject, flag_id, tenant, state, turn_id, conversation_id, reasons,"
+            " proposed, said_at, utc_offset_minutes, flagged_at, actor, reason, decided_at,"
+            " decided_by_turn)"
+            " VALUES (%(subject)s, %(flag_id)s, %(tenant)s, %(state)s, %(flag_id)s, 'c',"
+            " '{contradiction}', %(proposed)s, %(at)s, 60, %(at)s, %(actor)s, %(actor)s,"
+            " %(decided_at)s, %(by)s)",
+            {
+                "subject": subject,
+                "flag_id": flag_id,
+                "tenant": tenant,
+                "state": "approved" if decided else "open",
+                "proposed": _OPERATION.model_dump_json(),
+                "at": at(minutes),
+                "actor": "ann" if decided else None,
+                "decided_at": at(minutes + 1) if decided else None,
+                "by": uuid4() if decided else None,
+            },
+        )
+        return flag_id
 
     async def turn(self, subject: UUID, offset: int, *, closing: str | None) -> None:
         """Let the projector have read a turn, closed or open; the last one sets the position."""

@@ -22,7 +22,7 @@ from schemas.events import MemoryAdded
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.sealed import SealedRecord, seal_record
 from schemas.ports import PartitionProgress
-from schemas.records import Closing, DeadLetter
+from schemas.records import Closing, DeadLetter, Settled
 from schemas.topics import DEAD_LETTERS, TURNS, memories_topic
 from schemas.tree import address_for
 from tests.conftest import TestStores
@@ -145,20 +145,33 @@ def test_every_turn_is_counted_once_under_how_it_closed(stores: TestStores) -> N
         await scene.writer.turn(turn.turn_id)
         await scene.close(turn, Closing.REJECTED)
         await scene.close(turn, Closing.NOTHING_FOUND)
+        await scene.close(await scene.writer.turn(), Closing.FLAGGED)
+        # Two of three that waited are settled, each by the first outcome that says so.
+        settled, lost, _ = [await scene.writer.deferred() for _ in range(3)]
+        end, _ = await scene.writer.settle(settled, closing=Closing.STORED)
+        await scene.writer.settle(settled, lost, turn, closing=Closing.DEAD_LETTERED)
+        await scene.writer.append(
+            scene.writer.outcome(
+                end,
+                settled=[Settled(turn_id=lost.turn_id, turn_offset=0, closing=Closing.REJECTED)],
+            )
+        )
 
         report = await scene.audit()
         assert report.partitions[scene.partition] == _expected(
             scene,
             {
-                Closing.STORED: 2,
-                Closing.NOTHING_FOUND: 1,
+                Closing.STORED: 2 + 1,
+                Closing.NOTHING_FOUND: 1 + 2,
                 Closing.REJECTED: 1,
-                Closing.DEAD_LETTERED: 1,
+                Closing.FLAGGED: 1,
+                Closing.DEFERRED: 1,
+                Closing.DEAD_LETTERED: 1 + 1,
             },
-            turns=6,
+            turns=6 + 1 + 3 + 2,
             duplicate_turns=1,
             in_flight=1,
-            doubled_outcomes=2,
+            doubled_outcomes=2 + 1,
         )
         assert report.passed
         others = [one for one in report.partitions if one.partition != scene.partition]
@@ -417,6 +430,10 @@ def test_a_read_model_that_differs_from_its_log_does_not_pass(stores: TestStores
         async def other() -> Comparison:
             return replace(unprojected, differences=(difference,))
 
+        async def other_sums() -> Comparison:
+            return replace(unprojected, spending_differs=(2,))
+
+        assert not (await scene.audit(compare=other_sums)).passed
         assert (await scene.audit(compare=same)).passed
         report = await scene.audit(compare=other)
         assert (report.unaccounted, report.passed) == (0, False)

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from projections.ledger import _REREAD_S, PostgresLedger
-from schemas.events import MemoryAdded, MemoryRetracted, MemorySuperseded
-from schemas.memory import Memory, statement_key
+from schemas.events import MemoriesMerged, MemoryAdded, MemoryRetracted, MemorySuperseded
+from schemas.memory import Memory, Provenance, statement_key
 from schemas.ports import Ledger, Vectors
 from schemas.records import Closing
 from schemas.slots import Slot
@@ -22,6 +22,7 @@ from tests.support.log_writer import DIMENSION, NOON, LogWriter, at, embedding
 from tests.support.projection import Projection, opened
 from tests.support.waiting import eventually
 
+_PROVENANCE = Provenance(system="orders", type="order_late", reference="17")
 _TURNS_IN_A_ROW = 20
 
 
@@ -223,9 +224,15 @@ async def _memories_of_every_state(projection: Projection, writer: LogWriter) ->
     retracted = MemoryRetracted(
         memory_id=wrong.memory_id, turn_id=turn.turn_id, quote="no", retracted_at=at(9)
     )
-    offset = await writer.append(writer.outcome(turn, [retracted]))
+    await writer.append(writer.outcome(turn, [retracted]))
+    _, source, _ = await writer.stored(content="merged into another")
+    turn = await writer.turn()
+    merged = writer.new_memory(
+        turn, content="merged", merged_from=(source.memory_id,), provenance=_PROVENANCE
+    )
+    offset = await writer.append(writer.outcome(turn, [MemoriesMerged(memory=merged)]))
     await projection.outcome_applied(writer.partition, offset)
-    return [first, second, new]
+    return [first, second, new, merged]
 
 
 def test_the_nearest_live_memories_of_the_subject_are_found_and_no_others(

@@ -12,8 +12,11 @@ import pytest
 
 from projections.memories import ListedMemory, Memories, MemoryPage, MemoryState
 from schemas.errors import InvalidInput
+from schemas.memory import Provenance, Source
 from tests.support.log_writer import NOON, at
 from tests.support.stored import QUESTION, Stored, stored
+
+_PROVENANCE = Provenance(system="orders", type="order_late", reference="17")
 
 
 def _play(
@@ -47,7 +50,19 @@ async def _store_states(tables: Stored, subject: UUID) -> dict[UUID, MemoryState
     wrong = await tables.add(subject, valid_from=at(-50), recorded_at=at(-20))
     await tables.close(subject, wrong, valid_to=at(-10), recorded_at=at(-10))
     await tables.retract(subject, wrong, recorded_at=at(-5))
+    episode = await tables.add(subject, valid_from=at(-50), recorded_at=at(-55))
+    merged = await tables.add(
+        subject,
+        valid_from=at(-15),
+        recorded_at=at(-12),
+        source=Source.SYSTEM,
+        provenance=_PROVENANCE,
+        merged_from=(episode.memory_id,),
+    )
+    await tables.merge(subject, episode, into=merged, recorded_at=at(-12))
     return {
+        episode.memory_id: MemoryState.MERGED,
+        merged.memory_id: MemoryState.LIVE,
         live.memory_id: MemoryState.LIVE,
         superseded.memory_id: MemoryState.SUPERSEDED,
         expired.memory_id: MemoryState.EXPIRED,
@@ -64,18 +79,22 @@ def test_history_lists_every_version_with_its_state_and_its_words(postgres_url: 
         page = await memories.list_memories(subject, history=True)
         assert {memory.memory_id: memory.state for memory in page.memories} == states
         assert [memory.recorded_at for memory in page.memories] == [
-            at(-20), at(-30), at(-40), at(-50)
+            at(-12), at(-20), at(-30), at(-40), at(-50), at(-55)
         ]  # fmt: skip
-        wrong, _, superseded, live = page.memories
+        merged, wrong, _, superseded, live, episode = page.memories
         assert (wrong.retracted_at, wrong.valid_to) == (at(-5), at(-10))
         assert (superseded.valid_to, superseded.closed_recorded_at) == (at(-20), at(-20))
         assert (live.quote, live.conversation_id) == ("quote", "conversation")
         assert live.lineage_id == live.memory_id
         assert (live.confirmations, live.last_confirmed_at) == (0, at(-50))
+        assert (live.provenance, live.merged_from, live.merged_into) == (None, (), None)
+        assert (merged.source, merged.provenance) == (Source.SYSTEM, _PROVENANCE)
+        assert merged.merged_from == (episode.memory_id,)
+        assert (episode.merged_into, episode.valid_to) == (merged.memory_id, None)
         assert page.generation == "g1"
 
         held = await memories.list_memories(subject)
-        assert [memory.state for memory in held.memories] == [MemoryState.LIVE]
+        assert [memory.state for memory in held.memories] == [MemoryState.LIVE] * 2
 
     _play(postgres_url, act)
 
@@ -84,8 +103,11 @@ def test_as_of_lists_what_recall_would_search(postgres_url: str) -> None:
     async def act(tables: Stored, memories: Memories) -> None:
         subject = uuid4()
         states = await _store_states(tables, subject)
-        assert len(states) == 4
-        moments = [None, *(at(minutes) for minutes in (-60, -50, -21, -20, -11, -10, -1, 5))]
+        assert len(states) == 6
+        moments = [
+            None,
+            *(at(minutes) for minutes in (-60, -50, -21, -20, -16, -15, -11, -10, -1, 5)),
+        ]
         counts = []
         for moment in moments:
             listed = await _pages(memories, subject, as_of=moment)
@@ -93,7 +115,8 @@ def test_as_of_lists_what_recall_would_search(postgres_url: str) -> None:
             served = {memory.memory_id for memory in result.memories}
             assert {memory.memory_id for memory in listed} == served
             counts.append(len(listed))
-        assert counts == [1, 0, 3, 3, 2, 2, 1, 1, 1]
+        # From -15 on the merged one stands for the episode.
+        assert counts == [2, 0, 4, 4, 3, 3, 3, 3, 2, 2, 2]
 
     _play(postgres_url, act)
 

@@ -13,10 +13,19 @@ from projections.apply import PositionMoved
 from projections.fence import FENCE_LOCK_CLASS
 from projections.read_model import name_subjects
 from schemas import ids
-from schemas.events import MemoryAdded, MemoryConfirmed, MemorySuperseded
+from schemas.events import (
+    FlagRefused,
+    MemoriesMerged,
+    MemoryAdded,
+    MemoryConfirmed,
+    MemorySuperseded,
+    Renewal,
+)
 from schemas.keyring import Keyring
 from schemas.log.reader import read_to_end
 from schemas.log.sealed import HEADER_NAME, LogPosition, LogRecord, SealedRecord, open_record
+from schemas.memory import Memory
+from schemas.proposals import Usage
 from schemas.records import Closing, DeadLetter
 from schemas.topics import DEAD_LETTERS, TURNS, memories_topic
 from tests.conftest import TestStores
@@ -34,9 +43,32 @@ async def _write_story(writer: LogWriter) -> int:
     await writer.append(writer.outcome(turn, [superseded]))
     turn = await writer.turn()
     confirmed = MemoryConfirmed(
-        memory_id=second.memory_id, turn_id=turn.turn_id, quote="yes", confirmed_at=at(20)
+        memory_id=second.memory_id,
+        turn_id=turn.turn_id,
+        quote="yes",
+        confirmed_at=at(20),
+        renewal=Renewal(expires_at=at(9000)),
     )
-    return await writer.append(writer.outcome(turn, [confirmed]))
+    await writer.append(writer.outcome(turn, [confirmed]))
+    return await _write_what_waits_and_is_flagged(writer, second)
+
+
+async def _write_what_waits_and_is_flagged(writer: LogWriter, known: Memory) -> int:
+    """Append turns that wait, and are settled but one; a flag with its decision; and a merge."""
+    first, second, _ = [await writer.deferred(minutes=minutes) for minutes in (1, 2, 3)]
+    await writer.settle(first, second, extractor="e", model="m", usage=Usage(calls=1))
+    turn = await writer.turn()
+    flag = writer.flag(turn)
+    await writer.append(writer.outcome(turn, [flag], closing=Closing.FLAGGED))
+    decision = await writer.turn()
+    refused = FlagRefused(flag_id=flag.flag_id, actor="a", reason="no", decided_at=at(30))
+    await writer.append(writer.outcome(decision, [refused], closing=Closing.NOTHING_FOUND))
+    turn = await writer.turn()
+    merged = writer.new_memory(turn, merged_from=(known.memory_id,))
+    outcome = writer.outcome(
+        turn, [MemoriesMerged(memory=merged)], extractor="e", model="m", closes="consolidation"
+    )
+    return await writer.append(outcome)
 
 
 def test_what_was_written_is_in_the_table_as_the_fold_of_the_log_has_it(
@@ -51,7 +83,7 @@ def test_what_was_written_is_in_the_table_as_the_fold_of_the_log_has_it(
             compared = await projection.compare()
 
             assert compared.differences == ()
-            assert (compared.subjects, compared.rows) == (5 + 1, 5 * (2 + 3))
+            assert (compared.subjects, compared.rows) == (5 + 1, 5 * (3 + 3 + 7 + 1 + 1))
             await eventually(
                 lambda: asyncio.sleep(0, projector.ready), what="the projector to be ready"
             )
@@ -86,6 +118,9 @@ async def _everything(projection: Projection) -> list[list[tuple[object, ...]]]:
         await projection.rows("SELECT * FROM turns ORDER BY turn_id"),
         await projection.rows("SELECT * FROM open_turns ORDER BY partition, turn_offset"),
         await projection.rows("SELECT * FROM partitions ORDER BY partition"),
+        await projection.rows("SELECT * FROM waiting_turns ORDER BY turn_id"),
+        await projection.rows("SELECT * FROM flags ORDER BY flag_id"),
+        await projection.rows("SELECT * FROM spending ORDER BY partition, day"),
     ]
 
 

@@ -8,13 +8,15 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from projections.read_model import ReadModel, name_subjects, open_read_model
+from projections.read_model import ReadModel, name_subjects, name_tenants, open_read_model
+from schemas.database import Connection
 from schemas.errors import (
     ConfigurationError,
     EmbedderMismatch,
     MigrationError,
     ReadModelUnavailable,
 )
+from schemas.events import MemoryAdded
 from tests.conftest import TestStores
 from tests.support.projection import opened
 
@@ -109,13 +111,19 @@ def test_a_database_that_cannot_be_reached_is_told_as_that() -> None:
 def test_a_connection_that_names_no_subject_sees_nothing(stores: TestStores) -> None:
     async def scenario() -> None:
         async with opened(stores) as projection, projection.projecting():
-            one, other = await projection.writer(), await projection.writer()
+            one, other = await projection.writer(), await projection.writer("other")
             for writer in (one, other):
-                _, _, offset = await writer.stored()
+                await writer.deferred()
+                turn = await writer.turn()
+                added = MemoryAdded(memory=writer.new_memory(turn))
+                flagged = writer.flag(turn)
+                offset = await writer.append(
+                    writer.outcome(turn, [added, flagged], extractor="e", model="m")
+                )
                 await projection.outcome_applied(writer.partition, offset)
 
             async with projection.read_model.connection() as connection:
-                for table in ("memories", "turns"):
+                for table in ("memories", "turns", "waiting_turns", "flags"):
                     # No condition on the subject: the wall has to hold by itself.
                     query = f"SELECT subject FROM {table}"  # noqa: S608 - a name from this file
                     assert await (await connection.execute(query)).fetchall() == []
@@ -125,10 +133,36 @@ def test_a_connection_that_names_no_subject_sees_nothing(stores: TestStores) -> 
                     async with connection.transaction():
                         await name_subjects(connection, [one.subject])
                         rows = await (await connection.execute(query)).fetchall()
-                        assert rows == [(one.subject,)]
+                        assert set(rows) == {(one.subject,)}
                     assert await (await connection.execute(query)).fetchall() == []
+                for table in ("flags", "spending"):
+                    query = f"SELECT tenant FROM {table}"  # noqa: S608 - a name from this file
+                    assert await (await connection.execute(query)).fetchall() == []
+                    async with connection.transaction():
+                        await name_tenants(connection, [])
+                        assert await (await connection.execute(query)).fetchall() == []
+                    async with connection.transaction():
+                        await name_tenants(connection, ["other"])
+                        rows = await (await connection.execute(query)).fetchall()
+                        assert rows == [("other",)]
 
     asyncio.run(scenario())
+
+
+_WRITES_OF_OTHERS = (
+    "INSERT INTO flags (subject, flag_id, tenant) VALUES (%(other)s, %(other)s, 'ours')",
+    "INSERT INTO waiting_turns VALUES (%(other)s, %(other)s, 0, 0, 'c', 'session', now(), now())",
+    "INSERT INTO spending VALUES (0, '2026-03-01', 'theirs', 'e', 'm', 1, 1, 1, 1, 1, 1, 1)",
+)
+
+
+async def _write_naming(
+    connection: Connection, subject: UUID, statement: str, parameters: dict[str, UUID]
+) -> None:
+    async with connection.transaction():
+        await name_subjects(connection, [subject])
+        await name_tenants(connection, ["ours"])
+        await connection.execute(statement, parameters)
 
 
 def test_a_connection_cannot_write_for_a_subject_that_it_has_not_named(
@@ -152,5 +186,8 @@ def test_a_connection_cannot_write_for_a_subject_that_it_has_not_named(
                 await write(named)
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     await write(other)
+                for statement in _WRITES_OF_OTHERS:
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        await _write_naming(connection, named, statement, {"other": other})
 
     asyncio.run(scenario())

@@ -223,6 +223,9 @@ class _Lineage:
     B     40          open      41
     R     0           open      2            retracted at 60
     E     0           open      3            expires at 30
+    S     5           open      6            M stands for it from 70 on, N from 80 on
+    M     50          open      70           N stands for it from 80 on
+    N     55          open      80
     ====  ==========  ========  ===========  ==================
     """
 
@@ -242,6 +245,12 @@ class _Lineage:
         wrong = await self._add(tables, "R", valid_from=at(0), recorded_at=at(2))
         await tables.retract(self.subject, wrong, recorded_at=at(60))
         await self._add(tables, "E", valid_from=at(0), recorded_at=at(3), expires_at=at(30))
+        source = await self._add(tables, "S", valid_from=at(5), recorded_at=at(6))
+        merged = await self._add(tables, "M", valid_from=at(50), recorded_at=at(70))
+        await tables.merge(self.subject, source, into=merged, recorded_at=at(70))
+        newer = await self._add(tables, "N", valid_from=at(55), recorded_at=at(80))
+        for version in (source, merged):
+            await tables.merge(self.subject, version, into=newer, recorded_at=at(80))
 
     async def _add(self, tables: Stored, name: str, **fields: Any) -> Memory:
         version = await tables.add(self.subject, **fields)
@@ -257,37 +266,46 @@ def _minutes(minutes: int | None) -> datetime | None:
 
 
 _SERVED: list[tuple[int | None, int | None, str]] = [
-    (None, None, "B"),
+    (None, None, "BN"),
     # What was true then, with all that is known now.
     (-1, None, ""),
     (0, None, "AE"),
-    (19, None, "AE"),
-    (20, None, "EX"),
-    (29, None, "EX"),
-    (30, None, "X"),
-    (39, None, "X"),
-    (40, None, "B"),
-    (90, None, "B"),
+    (19, None, "AES"),
+    (20, None, "ESX"),
+    (29, None, "ESX"),
+    (30, None, "SX"),
+    (39, None, "SX"),
+    (40, None, "BS"),
+    (49, None, "BS"),
+    (50, None, "BM"),
+    (54, None, "BM"),
+    (55, None, "BN"),
+    (90, None, "BN"),
     # What was held to be true then.
     (None, 0, ""),
     (None, 1, "A"),
     (None, 2, "AR"),
     (None, 3, "AER"),
-    (None, 30, "AR"),
-    (None, 40, "AR"),
-    (None, 41, "BR"),
-    (None, 51, "BR"),
-    (None, 59, "BR"),
-    (None, 60, "B"),
+    (None, 30, "ARS"),
+    (None, 40, "ARS"),
+    (None, 41, "BRS"),
+    (None, 51, "BRS"),
+    (None, 59, "BRS"),
+    (None, 60, "BS"),
+    (None, 69, "BS"),
+    (None, 70, "BM"),
+    (None, 79, "BM"),
+    (None, 80, "BN"),
     # What was thought, at the second time, to have been true at the first.
     (25, 3, "AER"),
-    (25, 41, "AER"),
-    (25, 50, "AER"),
-    (25, 51, "ERX"),
-    (25, 60, "EX"),
-    (45, 40, "AR"),
-    (45, 41, "BR"),
-    (30, 50, "AR"),
+    (25, 41, "AERS"),
+    (25, 50, "AERS"),
+    (25, 51, "ERSX"),
+    (25, 60, "ESX"),
+    (45, 40, "ARS"),
+    (45, 41, "BRS"),
+    (30, 50, "ARS"),
+    (60, 75, "BM"),
 ]
 """What of :class:`_Lineage` is served, by ``as_of`` and ``known_at`` in minutes."""
 
