@@ -64,7 +64,8 @@ class CommandAppender:
         """
         decided = FlagState.APPROVED if decision.approved else FlagState.REFUSED
         if flag.state not in (FlagState.OPEN, decided):
-            when = "" if flag.verdict is None else f" at {flag.verdict.decided_at.isoformat()}"
+            verdict = flag.verdict
+            when = "" if verdict is None else f" at {verdict.decided_at:%Y-%m-%dT%H:%M:%SZ}"
             raise FlagDecided(
                 f"the flag was {flag.state.value} already{when}, and the first decision counts: "
                 "leave it as it is"
