@@ -107,12 +107,50 @@ def _state(state: SubjectState) -> Any:
                 "retracted_at": _moment(row.retracted_at),
                 "last_confirmed_at": _moment(row.last_confirmed_at),
                 "confirmations": row.confirmations,
+                "expiry_confirmed_at": _moment(row.expiry_confirmed_at),
+                "merged": None
+                if row.merged is None
+                else {
+                    "into": str(row.merged.merged_into),
+                    "valid_from": _moment(row.merged.merged_valid_from),
+                    "at": _moment(row.merged.merged_at),
+                },
             }
             for _, row in sorted(state.memories.items(), key=lambda item: item[0])
         ],
         "closed": [
-            {"turn_id": str(turn_id), "closing": closed.closing.value, "offset": closed.offset}
+            {
+                "turn_id": str(turn_id),
+                "closing": closed.closing.value,
+                "offset": closed.offset,
+                "settled_offset": closed.settled_offset,
+            }
             for turn_id, closed in sorted(state.closed.items(), key=lambda item: item[0])
+        ],
+        "waiting": [
+            {"turn_id": str(turn_id), "offset": turn.turn_offset} | payload_of(turn.deferral)
+            for turn_id, turn in sorted(state.waiting.items(), key=lambda item: item[0])
+        ],
+        "flags": [
+            {
+                "flag_id": str(flag_id),
+                "state": row.state.value,
+                "raised": None if row.raised is None else payload_of(row.raised),
+                "decided": None if row.decided is None else payload_of(row.decided.decision),
+                "decided_by_turn": None if row.decided is None else str(row.decided.turn_id),
+            }
+            for flag_id, row in sorted(state.flags.items(), key=lambda item: item[0])
+        ],
+        "spent": [
+            {
+                "day": on.day.isoformat(),
+                "extractor": on.extractor,
+                "model": on.model,
+                "closings": spent.closings,
+                "turns": spent.turns,
+                "usage": payload_of(spent.usage),
+            }
+            for on, spent in sorted(state.spent.items())
         ],
     }
 

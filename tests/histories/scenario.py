@@ -6,10 +6,7 @@ logs that were recorded before stay as they are.
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
-
-import numpy as np
 
 from schemas.events import (
     MemoryAdded,
@@ -20,13 +17,16 @@ from schemas.events import (
     MemorySuperseded,
     ProposalRejected,
     RejectionReason,
+    Renewal,
 )
-from schemas.memory import Confidence, Embedding, Memory, MemoryKind, Source
-from schemas.proposals import Action, InvalidItem, Operation
+from schemas.memory import Confidence, Memory, MemoryKind, Source
+from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing, DeadLetter, Origin
 from schemas.slots import Slot
+from tests.histories.beside_turns import write_scenes_beside_turns
 from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog
+from tests.histories.made import embedding, memory_of, operation
 from tests.histories.writing import (
     GENERATION,
     GoldenWriter,
@@ -40,6 +40,7 @@ from tests.histories.writing import (
 ANN = keys_of(UUID(int=1))
 BEN = keys_of(UUID(int=2))
 CLEO = keys_of(UUID(int=3))
+DAN = keys_of(UUID(int=4))
 
 DAY = 24 * 60
 """Minutes."""
@@ -53,7 +54,8 @@ def today(name: str) -> GoldenLog:
     _failures(writer)
     forgotten_turn = _forgotten_turn(writer)
     _erased_user(writer)
-    keys = key_material([ANN, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
+    write_scenes_beside_turns(writer, DAN)
+    keys = key_material([ANN, DAN, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
     log = GoldenLog(
         name=name, plain=tuple(writer.plain), sealed=tuple(writer.sealed), keys=keys, folded=None
     )
@@ -63,9 +65,9 @@ def today(name: str) -> GoldenLog:
 def _changes_of_mind(writer: GoldenWriter) -> None:
     """Add, supersede, backfill, confirm and retract, and append two records twice."""
     munich = writer.turn("a first fact", ANN, "t1", "I live in Munich.", said_at=at(0))
-    add = _operation(Action.ADD, Slot.RESIDENCE, "Lives in Munich", "I live in Munich.")
+    add = operation(Action.ADD, Slot.RESIDENCE, "Lives in Munich", "I live in Munich.")
     at_munich = writer.proposal("an addition", munich, [add])
-    first = _memory(munich, 0, Slot.RESIDENCE, "Lives in Munich", embedding=_embedding(1))
+    first = memory_of(munich, 0, Slot.RESIDENCE, "Lives in Munich", embedding=embedding(1))
     writer.outcome(
         "a memory with a vector",
         munich,
@@ -85,7 +87,7 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         assistant_text=None,
         recall_id=UUID(int=77),
     )
-    update = _operation(
+    update = operation(
         Action.UPDATE,
         Slot.RESIDENCE,
         "Lives in Zürich",
@@ -93,13 +95,13 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         reference=first.memory_id,
         valid_from=at(40 * DAY),
     )
-    tea = _operation(Action.ADD, Slot.PREFERENCE, "Loves tea", "I love tea, 緑茶が好き 🍵")
+    tea = operation(Action.ADD, Slot.PREFERENCE, "Loves tea", "I love tea, 緑茶が好き 🍵")
     at_moved = writer.proposal("an update of a named memory, and an addition", moved, [update, tea])
-    second = _memory(
+    second = memory_of(
         moved, 0, Slot.RESIDENCE, "Lives in Zürich", lineage_id=first.lineage_id, importance=4
     )
-    taste = _memory(
-        moved, 1, Slot.PREFERENCE, "Loves tea", source=Source.CURATION, embedding=_embedding(2)
+    taste = memory_of(
+        moved, 1, Slot.PREFERENCE, "Loves tea", source=Source.CURATION, embedding=embedding(2)
     )
     decided: list[MemoryEvent] = [
         MemorySuperseded(closes=first.memory_id, memory=second),
@@ -116,7 +118,7 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         received_at=at(41 * DAY),
         origin=Origin.IMPORT,
     )
-    between = _memory(
+    between = memory_of(
         bern,
         0,
         Slot.RESIDENCE,
@@ -139,7 +141,7 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         received_at=at(42 * DAY),
         origin=Origin.IMPORT,
     )
-    oldest = _memory(
+    oldest = memory_of(
         kyoto,
         0,
         Slot.RESIDENCE,
@@ -167,10 +169,12 @@ def _confirmed_and_retracted(writer: GoldenWriter, home: Memory, taste: Memory) 
             turn_id=again.turn_id,
             quote="As I said: Zürich.",
             confirmed_at=again.turn.occurred_at,
+            # The later of the two counts, though it was read first.
+            renewal=Renewal(expires_at=at(minutes + 90 * DAY)),
         )
         writer.outcome("a confirmation", again, Closing.STORED, [confirmed])
     wrong = writer.turn("a correction", ANN, "t7", "I never said I love tea.", said_at=at(44 * DAY))
-    retract = _operation(
+    retract = operation(
         Action.RETRACT,
         Slot.PREFERENCE,
         "Loves tea",
@@ -193,11 +197,11 @@ def _refusals(writer: GoldenWriter) -> None:
         "items that cannot be read", ANN, "t8", "I'm allergic to nuts. Be brief.", said_at=at(50)
     )
     operations = [
-        _operation(Action.ADD, Slot.NAME, "Is called Bob", "my name is Bob", importance=2),
-        _operation(
+        operation(Action.ADD, Slot.NAME, "Is called Bob", "my name is Bob", importance=2),
+        operation(
             Action.ADD, Slot.ALLERGY, "Is allergic to nuts", "I'm allergic to nuts.", importance=5
         ),
-        _operation(
+        operation(
             Action.ADD,
             Slot.RULE,
             "Answer briefly",
@@ -212,8 +216,8 @@ def _refusals(writer: GoldenWriter) -> None:
         InvalidItem(position=4, problem="has no content"),
     ]
     at_mixed = writer.proposal("a proposal with invalid items", mixed, operations, invalid)
-    nuts = _memory(mixed, 1, Slot.ALLERGY, "Is allergic to nuts", importance=5)
-    brief = _memory(
+    nuts = memory_of(mixed, 1, Slot.ALLERGY, "Is allergic to nuts", importance=5)
+    brief = memory_of(
         mixed,
         2,
         Slot.RULE,
@@ -288,48 +292,14 @@ def _forgotten_turn(writer: GoldenWriter) -> WrittenTurn:
 def _erased_user(writer: GoldenWriter) -> None:
     """Store something for a user whose keys are destroyed before the log is read."""
     told = writer.turn("a user who is erased", CLEO, "c1", "My name is Cleo.", said_at=at(120))
-    named = _memory(told, 0, Slot.NAME, "Is called Cleo")
+    named = memory_of(told, 0, Slot.NAME, "Is called Cleo")
     writer.outcome("unreadable", told, Closing.STORED, [MemoryAdded(memory=named)])
     late = writer.turn("a turn found erased", CLEO, "c2", "Still here?", said_at=at(130))
     writer.outcome("the system closes it", late, Closing.ERASED, by_system=True)
 
 
-def _operation(action: Action, slot: Slot, content: str, quote: str, **changed: Any) -> Operation:
-    fields: dict[str, Any] = {
-        "action": action,
-        "kind": MemoryKind.SEMANTIC,
-        "slot": slot,
-        "about": "user",
-        "content": content,
-        "importance": 3,
-        "confidence": Confidence.STATED,
-        "quote": quote,
-    }
-    return Operation(**(fields | changed))
-
-
-def _memory(written: WrittenTurn, index: int, slot: Slot, content: str, **changed: Any) -> Memory:
-    fields: dict[str, Any] = {
-        "memory_id": written.memory_id(index),
-        "lineage_id": written.memory_id(index),
-        "kind": MemoryKind.SEMANTIC,
-        "content": content,
-        "slot": slot,
-        "about": "user",
-        "importance": 3,
-        "confidence": Confidence.STATED,
-        "source": Source.USER,
-        "turn_id": written.turn_id,
-        "conversation_id": written.turn.conversation_id,
-        "quote": written.turn.user_text,
-        "valid_from": written.turn.occurred_at,
-        "recorded_at": written.turn.received_at,
-    }
-    return Memory(**(fields | changed))
-
-
 def _episode(written: WrittenTurn) -> Memory:
-    return _memory(
+    return memory_of(
         written,
         0,
         Slot.EPISODE,
@@ -338,9 +308,3 @@ def _episode(written: WrittenTurn) -> Memory:
         about="user and sister",
         importance=1,
     )
-
-
-def _embedding(seed: int) -> Embedding:
-    vector = np.random.default_rng(seed).normal(size=8)
-    halves = (vector / np.linalg.norm(vector)).astype("<f2").tobytes()
-    return Embedding(model="model-1:8", dimension=8, halves=halves)

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
+from typing import Any, Final
 from uuid import UUID
 
 from schemas import ids
+from schemas.commands import ConsolidationStart, Curation, SessionEnd
 from schemas.events import MemoryEvent
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import LogRecord, SealedRecord, seal_record
 from schemas.memory import Record
 from schemas.partitioning import partition_for
 from schemas.proposals import InvalidItem, Operation, Proposal, Usage
-from schemas.records import Closing, DeadLetter, Origin, Outcome, Turn
+from schemas.records import Closes, Closing, DeadLetter, Origin, Outcome, Turn
 from schemas.registry import schema_of
 from schemas.topics import DEAD_LETTERS, TURNS, memories_topic, proposals_topic
 from schemas.tree import SeedSet, address_for
@@ -35,6 +37,12 @@ GENERATION = "g1"
 PARTITIONS = 4
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SYSTEM = UUID(int=0xFFFF)
+_USAGE: Final = Usage(calls=1, input_tokens=812, output_tokens=96)
+_CLOSES: Final[dict[type[Record], Closes]] = {
+    Curation: "curation",
+    SessionEnd: "session-end",
+    ConsolidationStart: "consolidation",
+}
 
 
 def at(minutes: float) -> datetime:
@@ -53,19 +61,16 @@ def keys_of(subject: UUID, tenant: str | None = "acme") -> SubjectKeys:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenTurn:
-    """A turn that stands in the log, with its subject's keys."""
+class Written:
+    """A record of the turns topic, with its subject's keys."""
 
     keys: SubjectKeys
-    turn: Turn
-    client_turn_id: str
+    turn_id: UUID
+    occurred_at: datetime
+    received_at: datetime
+    closes: Closes
     partition: int
     offset: int
-
-    @property
-    def turn_id(self) -> UUID:
-        """The turn's id."""
-        return self.turn.turn_id
 
     @property
     def outcome_id(self) -> UUID:
@@ -75,11 +80,23 @@ class WrittenTurn:
     @property
     def address(self) -> int:
         """Where the key of all its records lies."""
-        return address_for(self.turn.occurred_at, self.turn_id)
+        return address_for(self.occurred_at, self.turn_id)
 
     def memory_id(self, index: int = 0) -> UUID:
         """Return the id of the memory that its event at ``index`` brings forth."""
         return ids.memory_id(self.outcome_id, index)
+
+    def flag_id(self, index: int = 0) -> UUID:
+        """Return the id of the flag on its operation at ``index``."""
+        return ids.flag_id(self.outcome_id, index)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenTurn(Written):
+    """A turn that stands in the log."""
+
+    turn: Turn
+    client_turn_id: str
 
 
 class GoldenWriter:
@@ -118,11 +135,42 @@ class GoldenWriter:
             recall_id=recall_id,
         )
         partition = partition_for(keys.subject, PARTITIONS)
-        offset = self._ends[TURNS, partition]
         written = WrittenTurn(
-            keys=keys, turn=turn, client_turn_id=client_turn_id, partition=partition, offset=offset
+            keys=keys,
+            turn_id=turn.turn_id,
+            occurred_at=turn.occurred_at,
+            received_at=turn.received_at,
+            closes="turn",
+            turn=turn,
+            client_turn_id=client_turn_id,
+            partition=partition,
+            offset=self._ends[TURNS, partition],
         )
         self.append_again(note, written)
+        return written
+
+    def command(
+        self, note: str, keys: SubjectKeys, record: Curation | SessionEnd | ConsolidationStart
+    ) -> Written:
+        """Append what else changes a subject."""
+        partition = partition_for(keys.subject, PARTITIONS)
+        written = Written(
+            keys=keys,
+            turn_id=record.turn_id,
+            occurred_at=record.occurred_at,
+            received_at=record.occurred_at,
+            closes=_CLOSES[type(record)],
+            partition=partition,
+            offset=self._ends[TURNS, partition],
+        )
+        self._append(
+            note,
+            (TURNS, partition),
+            record,
+            keys=keys,
+            record_id=record.turn_id,
+            address=written.address,
+        )
         return written
 
     def append_again(self, note: str, written: WrittenTurn, fault: Fault | None = None) -> None:
@@ -141,9 +189,12 @@ class GoldenWriter:
     def proposal(
         self,
         note: str,
-        written: WrittenTurn,
+        written: Written,
         operations: Sequence[Operation],
         invalid: Sequence[InvalidItem] = (),
+        *,
+        usage: Usage = _USAGE,
+        **beside: Any,
     ) -> int:
         """Append the proposal for a turn and return its offset."""
         proposal = Proposal(
@@ -154,8 +205,9 @@ class GoldenWriter:
             prompt_hash="0123456789abcdef",
             operations=tuple(operations),
             invalid=tuple(invalid),
-            usage=Usage(calls=1, input_tokens=812, output_tokens=96),
-            proposed_at=written.turn.received_at + timedelta(seconds=2),
+            usage=usage,
+            proposed_at=written.received_at + timedelta(seconds=2),
+            **beside,
         )
         return self._append(
             note,
@@ -169,7 +221,7 @@ class GoldenWriter:
     def outcome(
         self,
         note: str,
-        written: WrittenTurn,
+        written: Written,
         closing: Closing,
         events: Sequence[MemoryEvent] = (),
         *,
@@ -177,8 +229,9 @@ class GoldenWriter:
         error: str | None = None,
         by_system: bool = False,
         fault: Fault | None = None,
+        **beside: Any,
     ) -> int:
-        """Append the outcome of a turn and return its offset."""
+        """Append the outcome of a turn, or of another record, and return its offset."""
         outcome = Outcome(
             turn_id=written.turn_id,
             generation=GENERATION,
@@ -188,8 +241,10 @@ class GoldenWriter:
             events=tuple(events),
             proposal_offset=proposal_offset,
             proposals_floor=0,
-            decided_at=written.turn.received_at + timedelta(seconds=3),
+            decided_at=written.received_at + timedelta(seconds=3),
             error=error,
+            closes=written.closes,
+            **beside,
         )
         return self._append(
             note,
