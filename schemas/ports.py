@@ -309,7 +309,8 @@ class Ledger(Protocol):
 
         That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
         that hold a version with any of the statement keys, of those of the memories named, and of
-        those of the live statements that lie nearest to a new one. Only these last are sure to come
-        with their vectors.
+        those of the live statements that lie nearest to a new one, which alone are sure to come
+        with their vectors; then of the merged versions that stand for any of these, and of all that
+        those stand for.
         """
         ...

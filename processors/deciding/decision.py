@@ -97,13 +97,13 @@ class Decision:
         return refusals_by_memories(item.operation, memories, approved=self._approved)
 
     def _decided(self, item: Item, embedding: Embedding | None) -> Decided:
+        memory_id = ids.memory_id(self._outcome_id, item.index)
         match item.operation.action:
             case Action.ADD | Action.UPDATE:
                 return self._state(item.operation, self._statement(item, embedding))
             case Action.RETRACT:
-                return retract(self._versions, item, now=self._now)
+                return retract(self._versions, item, operation_id=memory_id, now=self._now)
             case Action.MERGE:
-                memory_id = ids.memory_id(self._outcome_id, item.index)
                 return merge(
                     self._versions, item, memory_id=memory_id, embedding=embedding, now=self._now
                 )

@@ -29,14 +29,17 @@ class _Sources:
     """What a merged memory rests on.
 
     Attributes:
-        memories: the versions that were named, the oldest first.
+        memories: the live versions that were named, themselves or by what they stand for, in the
+            order of their starts.
         originals: the versions that it stands for, none of them a merged one.
-        replaces: the merged versions among those named.
+        replaces: the merged versions among them.
+        texts: the contents and quotes of those that were named.
     """
 
     memories: tuple[Memory, ...]
     originals: tuple[UUID, ...]
     replaces: tuple[UUID, ...]
+    texts: tuple[str, ...]
 
 
 def merge(
@@ -50,7 +53,8 @@ def merge(
     """Return the event by which a memory comes to stand for others, or why it must not.
 
     Each named memory must be live, of the same about, and of a sort that can be merged. A merged
-    one gives way to its own sources, so that no merge hides behind another. Turn, conversation and
+    one gives way to its own sources, so that no merge hides behind another; who names its sources
+    instead must name all of them. Turn, conversation and
     quote are those of the newest source, the start that of the oldest. A merge never states more
     surely than its sources do: of episodes, a fact is only concluded.
 
@@ -71,27 +75,38 @@ def merge(
 
 
 def _sources(versions: Versions, item: Item) -> _Sources | RejectionReason:
+    named = dict.fromkeys(item.operation.merges)
     memories: dict[UUID, Memory] = {}
-    for named in item.operation.merges:
-        stored = versions.get(named)
-        if stored is None or not stored.live or expired(stored.memory, item.saying.said_at):
+    texts: list[str] = []
+    for memory_id in named:
+        stored = versions.get(memory_id)
+        standing = None if stored is None else versions.standing_for(stored)
+        if stored is None or standing is None or not standing.live:
             return RejectionReason.UNKNOWN_REFERENCE
-        memories[named] = stored.memory
+        if expired(standing.memory, item.saying.said_at):
+            return RejectionReason.UNKNOWN_REFERENCE
+        memories[standing.memory.memory_id] = standing.memory
+        texts.extend((stored.memory.content, stored.memory.quote))
+    for memory in memories.values():
+        if memory.memory_id not in named and not named.keys() >= set(memory.merged_from):
+            # What it stands for besides would be served no more.
+            return RejectionReason.UNFOUNDED_MERGE
     ordered = sorted(memories.values(), key=lambda memory: (memory.valid_from, memory.memory_id))
     originals = dict.fromkeys(
-        original for memory in ordered for original in (memory.merged_from or (memory.memory_id,))
+        original for memory in ordered for original in memory.merged_from or (memory.memory_id,)
     )
     return _Sources(
         memories=tuple(ordered),
         originals=tuple(originals),
         replaces=tuple(memory.memory_id for memory in ordered if memory.merged_from),
+        texts=tuple(texts),
     )
 
 
 def _may_be_one(sources: _Sources, item: Item) -> bool:
     """Whether memories of these sorts may become one of the proposed sort."""
     operation, memories = item.operation, sources.memories
-    if len(memories) < SOURCES_MIN or len(sources.originals) < SOURCES_MIN:
+    if len(memories) < SOURCES_MIN:
         return False
     if operation.slot in _KEPT_APART or any(memory.slot in _KEPT_APART for memory in memories):
         return False
@@ -110,8 +125,7 @@ def _may_be_one(sources: _Sources, item: Item) -> bool:
 
 def _founded(sources: _Sources, item: Item) -> bool:
     """Whether every number of the merged memory stands in one of its sources."""
-    held = (figures(f"{memory.content}\n{memory.quote}") for memory in sources.memories)
-    return figures(item.operation.content) <= frozenset().union(*held)
+    return figures(item.operation.content) <= figures("\n".join(sources.texts))
 
 
 def _merged(

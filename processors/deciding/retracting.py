@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from processors.deciding.considered import Item
 from processors.placement import last_said
 from processors.versions import Versions, same_statement
-from schemas.events import MemoryRetracted, RejectionReason
-from schemas.memory import folded
+from schemas import ids
+from schemas.events import MemoryAdded, MemoryRetracted, RejectionReason
+from schemas.memory import Memory, folded
 from schemas.ports import StoredMemory
 
 
 def retract(
-    versions: Versions, item: Item, *, now: datetime
-) -> Sequence[MemoryRetracted] | RejectionReason:
+    versions: Versions, item: Item, *, operation_id: UUID, now: datetime
+) -> Sequence[MemoryRetracted | MemoryAdded] | RejectionReason:
     """Return the events for a retraction, or why there is nothing to withdraw.
+
+    A merged memory that stands for what is withdrawn goes with it, and what else it stood for is
+    brought back: it is as true as before, and would be served no more.
 
     Args:
         versions: what is known.
         item: the retraction.
+        operation_id: what the ids of memories that are brought back follow from.
         now: the time of the decision.
     """
     operation = item.operation
@@ -36,15 +42,44 @@ def retract(
     stretch = _stretch(target, siblings)
     if any(last_said(version, siblings) > item.saying.said_at for version in stretch):
         return RejectionReason.NOTHING_TO_RETRACT
-    return [
+    merged = _standing_for(versions, stretch)
+    withdrawn = [
         MemoryRetracted(
             memory_id=version.memory.memory_id,
             turn_id=item.saying.turn_id,
             quote=operation.quote,
             retracted_at=now,
         )
-        for version in stretch
+        for version in (*stretch, *merged)
     ]
+    lost = {event.memory_id for event in withdrawn}
+    survivors = [
+        original
+        for version in merged
+        for original in version.memory.merged_from
+        if original not in lost
+    ]
+    brought_back = [
+        _again(stored.memory, ids.memory_id(operation_id, number), now)
+        for number, original in enumerate(dict.fromkeys(survivors))
+        if (stored := versions.get(original)) is not None and not stored.retracted
+    ]
+    return [*withdrawn, *brought_back]
+
+
+def _standing_for(versions: Versions, stretch: Sequence[StoredMemory]) -> list[StoredMemory]:
+    """Return the merged versions that stand for any of these."""
+    standing = {
+        found.memory.memory_id: found
+        for version in stretch
+        if version.merged_into is not None and (found := versions.standing_for(version)) is not None
+    }
+    return list(standing.values())
+
+
+def _again(memory: Memory, memory_id: UUID, now: datetime) -> MemoryAdded:
+    fresh = {"memory_id": memory_id, "lineage_id": memory_id, "recorded_at": now}
+    return MemoryAdded(memory=memory.model_copy(update=fresh))
 
 
 def _stated(versions: Versions, item: Item) -> StoredMemory | None:

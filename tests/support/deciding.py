@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 from processors.deciding.considered import consider
@@ -63,21 +64,23 @@ def operation(
     reference: UUID | None = None,
     valid_from: datetime | None = None,
     expires_at: datetime | None = None,
+    **others: Any,
 ) -> Operation:
     """Return an operation whose quote is its content, if nothing else is given."""
-    return Operation(
-        action=action,
-        kind=kind,
-        slot=slot,
-        about=about,
-        content=content,
-        importance=3,
-        confidence=Confidence.STATED,
-        quote=content if quote is None else quote,
-        reference=reference,
-        valid_from=valid_from,
-        expires_at=expires_at,
-    )
+    fields: dict[str, Any] = {
+        "action": action,
+        "kind": kind,
+        "slot": slot,
+        "about": about,
+        "content": content,
+        "importance": 3,
+        "confidence": Confidence.STATED,
+        "quote": content if quote is None else quote,
+        "reference": reference,
+        "valid_from": valid_from,
+        "expires_at": expires_at,
+    }
+    return Operation(**(fields | others))
 
 
 def proposal(

@@ -33,6 +33,23 @@ def related_rows(
         or (row.memory.slot, row.memory.about) in slots
         or _key(row.memory) in statement_keys
     }
+    lineages |= {
+        row.memory.lineage_id
+        for row in held
+        if row.memory.memory_id
+        in {it.merged_into for it in held if it.memory.lineage_id in lineages}
+    }
+    lineages |= {
+        row.memory.lineage_id
+        for row in held
+        if row.memory.memory_id
+        in {
+            source
+            for it in held
+            if it.memory.lineage_id in lineages
+            for source in it.memory.merged_from
+        }
+    }
     return [
         row if row.memory.memory_id in near else _without_vector(row)
         for row in held

@@ -1,0 +1,1 @@
+"""How what was proposed is decided."""
