@@ -29,7 +29,9 @@ _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 
 # Libraries that tell every step of their own at INFO.
-_CHATTY: Final = ("aiokafka", "faust", "httpx", "mode", "processors.group")
+_CHATTY: Final = (
+    "aiokafka", "anthropic", "faust", "httpx", "httpx2", "mode", "openai", "processors.group",
+)  # fmt: skip
 
 Main = Callable[[Settings, asyncio.Event], Awaitable[None]]
 

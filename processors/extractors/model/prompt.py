@@ -14,14 +14,15 @@ from processors.extractors.model.dates import local_day
 from processors.extractors.model.quotes import TAGS
 from schemas.ports import KnownMemory
 from schemas.records import Turn
+from schemas.slots import Slot
 
 KNOWN_MAX: Final = 10
 """Most known memories that a question shows."""
 
-KNOWN_CHARACTERS_MAX: Final = 100
+KNOWN_CHARACTERS_MAX: Final = 80
 """Most characters of one of their statements: enough to tell which it is."""
 
-ABOUT_CHARACTERS_MAX: Final = 30
+ABOUT_CHARACTERS_MAX: Final = 25
 
 ASSISTANT_CHARACTERS_MAX: Final = 600
 """Most characters of the assistant's answer where it is context alone: its two ends."""
@@ -179,7 +180,8 @@ def _moment(turn: Turn) -> str:
 
 
 def _rules(*, keeps_assistant: bool) -> str:
-    return _text("rules") + _text("assistant_kept" if keeps_assistant else "assistant_never")
+    rules = _text("rules").replace("{slots}", ", ".join(Slot))
+    return rules + _text("assistant_kept" if keeps_assistant else "assistant_never")
 
 
 @cache
