@@ -134,6 +134,11 @@ def _print(report: AuditReport) -> None:
         out.print(
             f"{len(report.comparison.differences)} subjects' rows differ from the fold of their log"
         )
+    if report.comparison is not None and report.comparison.spending_differs:
+        out.print(
+            f"in {len(report.comparison.spending_differs)} partitions the sums of what was spent "
+            "differ from the fold of their log"
+        )
     if report.comparison is not None and report.comparison.embeddings_waiting:
         out.print(f"{report.comparison.embeddings_waiting} memories wait for a vector")
     for error, count in totals.get("dead_letters", {}).items():

@@ -143,7 +143,9 @@ def recall(
 
 @click.command()
 @user_options
-@click.option("--history", is_flag=True, help="Also what was superseded, retracted or has expired.")
+@click.option(
+    "--history", is_flag=True, help="Also what was superseded, retracted, merged or has expired."
+)
 @click.option("--as-of", type=Moment(), help="What was true at this time.")
 @json_option
 def memories(
