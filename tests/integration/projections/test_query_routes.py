@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +12,8 @@ import httpx
 from fastapi import FastAPI
 from starlette.requests import Request
 
+from projections.flag_routes import flag_router
+from projections.flags import PostgresFlags
 from projections.memories import Memories
 from projections.routes import REQUEST_BYTES_MAX, query_router
 from schemas.errors import InvalidApiKey, KeyringUnavailable, UnknownTenant
@@ -37,6 +39,15 @@ class _Gateway:
         if tenant == "keyring-down":
             raise KeyringUnavailable("the keyring does not answer")
         return self.subjects.get((tenant, user_id))
+
+    async def user_ids(self, subjects: Collection[UUID]) -> dict[UUID, str]:
+        """Return the users of subjects; an erased one is not among those that are known."""
+        known = {subject: user for (_, user), subject in self.subjects.items()}
+        return {subject: known[subject] for subject in subjects if subject in known}
+
+    async def flags(self, tenant: str = TENANT, /, **query: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {tenant}"}
+        return await self.client.get("/v1/flags", params=query, headers=headers)
 
     async def authenticate(self, request: Request) -> str:
         token = request.headers.get("authorization", "")
@@ -72,6 +83,14 @@ def _play(database_url: str, act: Callable[[_Gateway], Awaitable[None]]) -> None
                 find_subject=gateway.find_subject,
             )
             app.include_router(router)
+            app.include_router(
+                flag_router(
+                    flags=PostgresFlags(tables.read_model),
+                    authenticate=gateway.authenticate,
+                    find_subject=gateway.find_subject,
+                    user_ids=gateway.user_ids,
+                )
+            )
             await act(gateway)
 
     asyncio.run(play())
@@ -249,5 +268,55 @@ def test_both_spellings_of_an_accent_are_one_user(postgres_url: str) -> None:
         await gateway.tables.add(gateway.subjects[TENANT, "ren\u00e9"])
         response = await gateway.recall(user_id="rene\u0301")
         assert len(response.json()["memories"]) == 1
+
+    _play(postgres_url, act)
+
+
+def test_staff_sees_the_flags_of_its_own_users_page_by_page(postgres_url: str) -> None:
+    async def act(gateway: _Gateway) -> None:
+        tables = gateway.tables
+        ann = gateway.subjects[TENANT, "ann"] = uuid4()
+        ben = gateway.subjects[TENANT, "ben"] = uuid4()
+        stranger = gateway.subjects["other", "ann"] = uuid4()
+        waiting = [await tables.flag(ann, TENANT, minutes=minutes) for minutes in (1, 3, 5)]
+        of_ben = await tables.flag(ben, TENANT, minutes=2)
+        decided = [await tables.flag(ann, TENANT, minutes=m, decided=True) for m in (7, 9)]
+        await tables.flag(stranger, "other")
+        erased = await tables.flag(uuid4(), TENANT, minutes=4)
+
+        async def listed(**query: Any) -> list[dict[str, Any]]:
+            flags: list[dict[str, Any]] = []
+            cursor: dict[str, str] = {}
+            while True:
+                page = (await gateway.flags(limit=2, **query, **cursor)).json()
+                flags += page["flags"]
+                if page["next_cursor"] is None:
+                    return flags
+                cursor = {"cursor": page["next_cursor"]}
+
+        queue = await listed()
+        assert [flag["flag_id"] for flag in queue] == [
+            str(flag) for flag in (waiting[0], of_ben, waiting[1], waiting[2])
+        ]
+        assert [flag["user_id"] for flag in queue] == ["ann", "ben", "ann", "ann"]
+        assert str(erased) not in {flag["flag_id"] for flag in queue}
+        assert (queue[0]["state"], queue[0]["verdict"]) == ("open", None)
+        assert queue[0]["operation"]["content"] == "Gets 50% off"
+        assert queue[0]["reasons"] == ["contradiction"]
+
+        shown = await listed(state="approved")
+        assert [flag["flag_id"] for flag in shown] == [str(flag) for flag in reversed(decided)]
+        assert shown[0]["verdict"]["actor"] == "ann"
+        assert await listed(state="refused") == []
+        assert [flag["flag_id"] for flag in await listed(user_id="ben")] == [str(of_ben)]
+        assert await listed(user_id="nobody") == []
+        assert len((await gateway.flags("other")).json()["flags"]) == 1
+
+        first = (await gateway.flags(limit=2)).json()["next_cursor"]
+        assert _fields(await gateway.flags(limit=2, cursor=first, user_id="ben")) == ["cursor"]
+        assert _fields(await gateway.flags(state="decided")) == ["state"]
+        assert _fields(await gateway.flags(limit=0)) == ["limit"]
+        assert _fields(await gateway.flags(user="ann")) == ["user"]
+        assert (await gateway.flags("no-such-tenant", user_id="ann")).status_code == 403
 
     _play(postgres_url, act)
