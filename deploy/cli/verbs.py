@@ -34,6 +34,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "remember": ("remembering", "remember"),
         "flags": ("flags", "flags"),
         "audit": ("auditing", "audit"),
+        "costs": ("costs", "costs"),
         "eval": ("evaluating", "evaluate"),
         "keys": ("keys", "keys"),
         "bench": ("benching", "bench"),

@@ -104,6 +104,11 @@ def test_an_import_is_remembered_recalled_and_accounted_for(
     totals = all_turns_closed(running)
     assert totals["unaccounted"] == 0
     assert totals["turns"] == sum(totals["closings"].values())
+    costs = memledger("costs", "--tenant", "local", "--json", environment=running)
+    assert costs.status == 0, costs.errors
+    (spent,) = costs.json()["models"]
+    assert (spent["tenant"], spent["model"], spent["money"]) == ("local", "verbatim", "0")
+    assert spent["turns"] >= 3
 
     listed = memledger("memories", "--user", "ann", "--json", environment=running).json()
     assert sorted(memory["content"] for memory in listed["memories"]) == sorted(texts)

@@ -1,0 +1,1 @@
+"""Estimating what a language model would cost, without asking it."""
