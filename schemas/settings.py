@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Final, Literal, Self
+from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -167,6 +168,19 @@ class Settings(BaseSettings):
                 f"the name has {length} bytes in UTF-8: give one of at most "
                 f"{EMBEDDER_MODEL_BYTES_MAX}, as an alias on the server"
             )
+        return value
+
+    @field_validator("extractor_base_url")
+    @classmethod
+    def _address_names_a_server(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                parts = urlsplit(value)
+                usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+            except ValueError:
+                usable = False
+            if not usable:
+                raise ValueError("give it in the form https://host:port/path")
         return value
 
     @field_validator("replication")
