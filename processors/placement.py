@@ -48,20 +48,35 @@ class Statement:
     continuation_id: UUID
     expiry_told: datetime | None = None
 
-    def confirms(self, held: Memory) -> MemoryConfirmed:
-        """Return the event by which this statement confirms a version."""
-        return MemoryConfirmed(
+    def confirms(self, held: Memory, *, last_said: datetime) -> tuple[MemoryConfirmed, ...]:
+        """Return the events by which this statement confirms a version.
+
+        One that arrives late moves no expiry, since what was said later counts. Only what makes a
+        version last for ever holds from then on: it is told a second time, as of the last time that
+        the version was said.
+
+        Args:
+            held: the version.
+            last_said: when it is known to have been said last.
+        """
+        renewal = renewal_of(
+            held,
+            confidence=self.memory.confidence,
+            told=self.expiry_told,
+            said_at=self.said_at,
+        )
+        late = self.said_at < last_said
+        confirmed = MemoryConfirmed(
             memory_id=held.memory_id,
             turn_id=self.memory.turn_id,
             quote=self.memory.quote,
             confirmed_at=self.said_at,
-            renewal=renewal_of(
-                held,
-                confidence=self.memory.confidence,
-                told=self.expiry_told,
-                said_at=self.said_at,
-            ),
+            renewal=None if late else renewal,
         )
+        if not late or renewal is None or renewal.expires_at is not None:
+            return (confirmed,)
+        lasting = {"confirmed_at": last_said, "renewal": renewal}
+        return (confirmed, confirmed.model_copy(update=lasting))
 
     def in_words_of(self, held: Memory) -> Statement:
         """Return the same statement as an earlier one worded it."""
@@ -89,12 +104,12 @@ def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[Memor
     if held is None:
         events = _outside(statement, siblings)
     elif same_statement(held, statement.memory) and not expired(held, statement.said_at):
-        return (statement.confirms(held),)
+        return statement.confirms(held, last_said=max(_times_said(held, siblings)))
     else:
         events = _after(statement, held, _times_said(held, siblings))
     placed = events[-1].memory
     if placed.valid_from < statement.said_at:
-        return (*events, statement.confirms(placed))
+        return (*events, *statement.confirms(placed, last_said=statement.said_at))
     return events
 
 

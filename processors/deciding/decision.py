@@ -15,7 +15,7 @@ from processors.deciding.merging import merge
 from processors.deciding.occasions import CONSOLIDATING
 from processors.deciding.retracting import retract
 from processors.expiry import expired
-from processors.placement import Statement, holding, place
+from processors.placement import Statement, holding, last_said, place
 from processors.versions import Versions, key_of
 from schemas import ids
 from schemas.events import (
@@ -188,10 +188,10 @@ class Decision:
             return self._unless_repeated(place(statement, siblings))
         twin = self._twin(statement)
         if twin is not None and not expired(twin.memory, statement.said_at):
-            return self._unless_repeated((statement.confirms(twin.memory),))
+            return self._unless_repeated(self._confirmed_by(statement, twin))
         alike = None if named is not None or twin is not None else self._reworded(statement)
         if alike is not None:
-            return self._unless_repeated((statement.confirms(alike),))
+            return self._unless_repeated(self._confirmed_by(statement, alike))
         displaced = twin or named
         if displaced is None or not displaced.live or not _same_attribute(displaced, operation):
             return place(statement, ())
@@ -213,12 +213,18 @@ class Decision:
         ]
         return max(twins, key=lambda stored: stored.live, default=None)
 
-    def _reworded(self, statement: Statement) -> Memory | None:
+    def _confirmed_by(
+        self, statement: Statement, held: StoredMemory
+    ) -> tuple[MemoryConfirmed, ...]:
+        siblings = self._versions.of_lineage(held.memory.lineage_id)
+        return statement.confirms(held.memory, last_said=last_said(held, siblings))
+
+    def _reworded(self, statement: Statement) -> StoredMemory | None:
         """Return the live version of the same attribute that states the same in other words."""
         wanted = statement.memory
         return next(
             (
-                stored.memory
+                stored
                 for stored in self._versions.of_slot(wanted.slot, wanted.about)
                 if stored.live
                 and stored.memory.kind is wanted.kind
@@ -237,13 +243,11 @@ class Decision:
         A statement that a proposal makes twice neither confirms what it brought forth itself, nor
         confirms anything twice.
         """
-        match events:
-            case (MemoryConfirmed(memory_id=memory_id),) if (
-                memory_id in self._opened or memory_id in self._confirmed
-            ):
-                return ()
-            case _:
-                return events
+        done = self._opened | self._confirmed
+        repeats = all(
+            isinstance(event, MemoryConfirmed) and event.memory_id in done for event in events
+        )
+        return () if repeats else events
 
 
 def reject(place: int, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:

@@ -1,7 +1,7 @@
 """How well a cosine, and words beside it, tell what says the same.
 
-Run by ``python -m tests.likeness.measure``. Prints JSON: for each threshold the precision and recall
-of the cosine alone and of both.
+Run by ``python -m tests.likeness.measure``. Prints JSON: for each threshold the precision and
+recall of the cosine alone and of both.
 """
 
 from __future__ import annotations
