@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from processors.deciding.outcome import LogPlace, decide
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.events import MemoryConfirmed
 from schemas.memory import ABOUT_USER, Confidence, Embedding, MemoryKind
-from schemas.ports import StoredMemory
+from schemas.ports import SimilarTo, StoredMemory
 from schemas.proposals import Action, InvalidItem, Operation, Proposal
 from schemas.records import Origin, Outcome, Turn
 from schemas.slots import Slot
@@ -162,13 +162,29 @@ class Subject:
         )
 
     def related(self, asked: Lookups) -> list[StoredMemory]:
-        """Return what the port's contract says that the ledger answers."""
-        rows = related_rows(
-            self.state.memories.values(),
+        """Return what the ledger answers."""
+        return self.answer(
             slots=asked.slots,
             statement_keys=asked.statement_keys,
             memory_ids=asked.memory_ids,
             similar=asked.similar,
+        )
+
+    def answer(
+        self,
+        *,
+        slots: Collection[tuple[Slot, str]],
+        statement_keys: Collection[bytes],
+        memory_ids: Collection[UUID],
+        similar: Collection[SimilarTo],
+    ) -> list[StoredMemory]:
+        """Return what the port's contract says that the ledger answers."""
+        rows = related_rows(
+            self.state.memories.values(),
+            slots=slots,
+            statement_keys=statement_keys,
+            memory_ids=memory_ids,
+            similar=similar,
         )
         return [self._stored(row) for row in rows]
 
