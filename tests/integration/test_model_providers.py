@@ -276,6 +276,21 @@ def test_after_a_cut_there_is_more_room_and_at_last_the_complete_items_are_kept(
 
 
 @both
+def test_what_a_cut_left_complete_is_kept_though_later_answers_are_of_no_use(
+    interface: Interface,
+) -> None:
+    async def act(scene: Scene) -> None:
+        scene.fake.replies = [cut_off(BERN), malformed(), refused()]
+
+        found = await scene.extract()
+
+        assert [operation.content for operation in found.operations] == ["Lives in Bern"]
+        assert len(found.invalid) == 1
+
+    play(interface, act)
+
+
+@both
 @pytest.mark.parametrize(
     ("reply", "result"),
     [

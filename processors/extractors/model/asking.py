@@ -136,6 +136,7 @@ class Asker:
             Unusable: no answer could be used.
         """
         last = Unusable(Result.MALFORMED, "it was not asked")
+        partial: Unusable | None = None
         for _ in range(self._attempts_max):
             cut_off = last.result is Result.TRUNCATED
             asked = replace(question, tokens_max=TOKENS_MAX[1] if cut_off else TOKENS_MAX[0])
@@ -152,11 +153,13 @@ class Asker:
             except Unusable as unusable:
                 self._caller.count(unusable.result)
                 last = unusable
+                if any(isinstance(item, Operation) for item in unusable.items):
+                    partial = unusable
             else:
                 self._caller.count(Result.ANSWERED)
                 return items, ""
-        if any(isinstance(item, Operation) for item in last.items):
-            return last.items, f"{last.problem}; what stood in front of that is kept"
+        if partial is not None:
+            return partial.items, f"{partial.problem}; what stood in front of that is kept"
         if last.result is Result.SCHEMA_INVALID and last.items:
             return last.items, ""
         raise last

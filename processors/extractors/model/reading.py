@@ -12,11 +12,10 @@ from pydantic import ValidationError
 from processors.extractors.model.dates import WrongDate, period_end, period_start
 from processors.extractors.model.quotes import exact_words
 from processors.extractors.model.schema import OperationItem
-from schemas.memory import MemoryKind, folded
+from schemas.memory import folded
 from schemas.ports import KnownMemory
 from schemas.proposals import Action, InvalidItem, Operation, Speaker
 from schemas.records import Turn
-from schemas.slots import Slot
 
 ABOUT_ASSISTANT: Final = "assistant"
 """The ``about`` of what the assistant said, which is kept as an episode and never as a fact."""
@@ -148,14 +147,15 @@ def _turn_of(item: OperationItem, asked: Asked) -> Turn:
 
 
 def _of_assistant(item: OperationItem, turn: Turn, asked: Asked) -> Operation:
-    """Return what the assistant said as an attributed episode, whatever it was proposed as."""
+    """Return what the assistant said, about the assistant; the gate keeps nothing but episodes.
+
+    What was proposed as a fact stays one, and is refused: its words tell of the user.
+    """
     if not asked.keeps_assistant:
         raise BadItem("the assistant's words are not kept")
     if item.action is not Action.ADD:
         raise BadItem("the assistant's words change no memory")
-    spoken = item.model_copy(
-        update={"kind": MemoryKind.EPISODIC, "slot": Slot.EPISODE, "about": ABOUT_ASSISTANT}
-    )
+    spoken = item.model_copy(update={"about": ABOUT_ASSISTANT})
     return _operation(spoken, turn, asked, quote=exact_words(item.quote, turn.assistant_text or ""))
 
 
