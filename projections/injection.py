@@ -15,7 +15,7 @@ from typing import Final
 
 from projections.recall import RecalledMemory
 from schemas.injection import BLOCK_END, BLOCK_START, FRAME, NOTE_PREFIX
-from schemas.memory import ABOUT_USER
+from schemas.memory import ABOUT_USER, Source
 
 # Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties: what a renderer shows nothing
 # for, tag characters and bidirectional controls among it. Left in place are the joiners, which
@@ -42,8 +42,8 @@ _BRACKETS: Final = str.maketrans(
 def injection(memories: Sequence[RecalledMemory]) -> str:
     """Return the block of notes for these memories, in their order; empty for none.
 
-    Each note is one line: since when it holds (a UTC date), until when if that is over, about whom
-    if not about the user, and what it says.
+    Each note is one line: since when it holds (a UTC date), until when if that is over, who said
+    it or about whom if that is not the user, and what it says.
     """
     if not memories:
         return ""
@@ -69,8 +69,14 @@ def _note(memory: RecalledMemory) -> str:
     dates = _date(memory.valid_from)
     if memory.valid_to is not None:
         dates += f" to {_date(memory.valid_to)}"
-    about = "" if memory.about == ABOUT_USER else f" (about {escaped(memory.about)})"
-    return f"{NOTE_PREFIX}{dates}{about}: {escaped(memory.content)}"
+    return f"{NOTE_PREFIX}{dates}{_of_whom(memory)}: {escaped(memory.content)}"
+
+
+def _of_whom(memory: RecalledMemory) -> str:
+    """Return who said it or whom it is about, where that is not the user."""
+    if memory.source is Source.ASSISTANT:
+        return " (said by the assistant)"
+    return "" if memory.about == ABOUT_USER else f" (about {escaped(memory.about)})"
 
 
 def _date(moment: datetime) -> str:

@@ -57,6 +57,7 @@ def test_the_block_is_small_and_dated() -> None:
         [
             _memory("Lives in Lisbon."),
             _memory("Was ill.", about="Ann & Bob", valid_to=datetime(2026, 4, 2, 23, tzinfo=UTC)),
+            _memory("Recommended rest.", about="assistant", source=Source.ASSISTANT),
         ]
     )
 
@@ -65,6 +66,7 @@ def test_the_block_is_small_and_dated() -> None:
         FRAME,
         "- 2026-03-01: Lives in Lisbon.",
         "- 2026-03-01 to 2026-04-02 (about Ann & Bob): Was ill.",
+        "- 2026-03-01 (said by the assistant): Recommended rest.",
         "</memledger-notes>",
     ]
 

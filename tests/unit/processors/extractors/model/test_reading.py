@@ -161,7 +161,7 @@ def test_a_retraction_needs_no_words_where_it_names_a_memory() -> None:
     assert problem(item("", quote="no", action="retract")) == "content: missing"
 
 
-def test_what_the_assistant_said_is_an_attributed_episode_whatever_it_is_proposed_as() -> None:
+def test_what_the_assistant_said_is_about_the_assistant_and_stays_what_it_is_proposed_as() -> None:
     proposed = item(
         "The assistant recommended Lucia's",
         quote="Try Lucia's",
@@ -173,7 +173,8 @@ def test_what_the_assistant_said_is_an_attributed_episode_whatever_it_is_propose
 
     found = read(proposed, keeps_assistant=True)
 
-    assert (found.kind, found.slot) == (MemoryKind.EPISODIC, Slot.EPISODE)
+    # The gate refuses it then: a fact's words tell of the user.
+    assert (found.kind, found.slot) == (MemoryKind.SEMANTIC, Slot.PREFERENCE)
     assert (found.about, found.said_by) == (ABOUT_ASSISTANT, Speaker.ASSISTANT)
     changing = {**proposed, "action": "retract", "ref": "m1"}
     assert problem(changing, keeps_assistant=True) == "the assistant's words change no memory"
