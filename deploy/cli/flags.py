@@ -239,12 +239,12 @@ def _state_told(flag: Flag) -> str:
 async def _listed(tenant: str, user_id: str | None, states: Sequence[FlagState]) -> Queue:
     async with AsyncExitStack() as parts:
         _, keyring, read_model = await _open(parts)
-        subject: UUID | None = None
-        if user_id is not None:
-            found = await keyring.subjects_for(tenant, [user_id], create=False)
-            if user_id not in found:
-                return Queue(flags=(), users={})
-            subject = found[user_id].subject
+        # Asked for nobody as well: a tenant that there is not has no empty queue.
+        named = [] if user_id is None else [user_id]
+        found = await keyring.subjects_for(tenant, named, create=False)
+        if user_id is not None and user_id not in found:
+            return Queue(flags=(), users={})
+        subject = None if user_id is None else found[user_id].subject
         flags = [
             flag
             for state in states
@@ -272,6 +272,7 @@ async def _all_pages(
 async def _decide(tenant: str, flag_id: str, decision: DecisionInput, timeout_s: float) -> Decided:
     async with AsyncExitStack() as parts:
         settings, keyring, read_model = await _open(parts)
+        await keyring.subjects_for(tenant, [], create=False)  # a tenant that there is not is told
         addresses = resolve(settings)
         await check_topics(settings, addresses)
         producer = await parts.enter_async_context(producer_of(addresses, name="flags", quiet=True))

@@ -272,6 +272,8 @@ CASES: Final[Mapping[str, tuple[str, ...]]] = {
         "flags of a user nobody heard of",
         "a state that there is not",
         "empty user id of a flag",
+        "flags of an unknown tenant",
+        "a decision of an unknown tenant",
         "a flag that there is not",
         "a flag that cannot be",
         "blank reason of a decision",
