@@ -301,6 +301,19 @@ def test_a_case_that_does_not_fit_is_refused_by_file_and_field(
     assert said in str(refused.value)
 
 
+def test_the_documented_case_is_one_that_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    section = page.partition("### memledger eval extraction")[2]
+    (tmp_path / "documented.json").write_text(
+        section.partition("```json\n")[2].partition("```")[0], encoding="utf-8"
+    )
+
+    (case,) = read_conversations(tmp_path)
+
+    assert (case.name, len(case.turns)) == ("documented", 3)
+    assert case.turns[0].memories[2].optional
+
+
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tuple[int, str]]:
     monkeypatch.setenv("MEMLEDGER_EMBEDDER", "hash")

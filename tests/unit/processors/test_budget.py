@@ -193,6 +193,22 @@ def test_what_this_worker_spent_counts_before_the_ledger_shows_it() -> None:
     assert asked(scene) == (Period.DAY, Measure.TOKENS)
 
 
+def test_what_is_applied_while_the_sums_are_read_is_not_forgotten() -> None:
+    scene = Scene(limits(tokens_per_day=100))
+
+    async def run() -> None:
+        with scene.budgets.asking("acme", "m") as asking:
+            asking.spent(Usage(calls=1, input_tokens=100))
+            reading = asyncio.create_task(scene.budgets.exhausted("acme"))
+            await asyncio.sleep(0)  # it asks the ledger, which answers without this call
+            scene.seconds += 1
+        assert scene.ledger.asked
+        assert not reading.done()
+        assert await reading is not None
+
+    asyncio.run(run())
+
+
 def test_calls_in_flight_count_as_the_average_of_those_before() -> None:
     scene = Scene(limits(tokens_per_day=1000))
     with scene.budgets.asking("acme", "m") as asking:
@@ -273,6 +289,20 @@ def test_a_tenants_own_limits_count_instead_of_the_defaults() -> None:
         (Period.MONTH, Measure.TOKENS, Decimal(40_000_000)),
     }
     assert list(BudgetLimits.read(None).of("acme").limits()) == []
+
+
+def test_what_a_tenant_does_not_say_is_left_to_the_default() -> None:
+    held = BudgetLimits.model_validate(
+        {
+            "default": {"tokens_per_day": 5, "tokens_per_month": 50},
+            "tenants": {"acme": {"tokens_per_day": 7}},
+        }
+    )
+
+    assert set(held.of("acme").limits()) == {
+        (Period.DAY, Measure.TOKENS, Decimal(7)),
+        (Period.MONTH, Measure.TOKENS, Decimal(50)),
+    }
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_what_is_skipped_is_told_why(text: str, reason: Skip) -> None:
         "what is the best school for a deaf child?",
         "What is the capital of Peru? I was born there.",
         "who is Maria's doctor?",
+        "how do you remember the planets?",
         "hi " * 50,
         "thanks. " + "a" * TEXT_CHARACTERS_MAX,
     ],
