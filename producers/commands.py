@@ -12,7 +12,14 @@ from producers.metrics import Command, count_command
 from producers.subject_records import Appended, AppendResult, Draft, Refused, SubjectRecords
 from producers.subject_records import sealed_at_its_time as sealed
 from schemas.clock import utc_now
-from schemas.commands import Curation, FlagDecision, SessionEnd, SessionEndCause, SystemFact
+from schemas.commands import (
+    ConsolidationStart,
+    Curation,
+    FlagDecision,
+    SessionEnd,
+    SessionEndCause,
+    SystemFact,
+)
 from schemas.errors import FlagDecided, UnknownFlag
 from schemas.flags import Flag, FlagState
 from schemas.ids import flag_decision_id, system_fact_id
@@ -92,6 +99,16 @@ class CommandAppender:
         result = await self._records.append_known(tenant, draft)
         return None if result is None else _acknowledged(Command.SESSION_END, result)
 
+    async def consolidate(self, tenant: str, user_id: str) -> Appended | None:
+        """Append the start of a consolidation of a user's memories.
+
+        Returns:
+            Where it stands; ``None`` where nothing was ever heard of the user.
+        """
+        draft = Draft(owner=user_id, seal=partial(_sealed_start, uuid4(), self._clock()))
+        result = await self._records.append_known(tenant, draft)
+        return None if result is None else _acknowledged(Command.CONSOLIDATION, result)
+
 
 def unknown_flag() -> UnknownFlag:
     """Return the error for a flag that the tenant does not have, whoever else may have it."""
@@ -167,3 +184,8 @@ def _sealed_end(
     return sealed(
         record, keys=keys, record_id=record_id, occurred_at=now, named_by="conversation_id"
     )
+
+
+def _sealed_start(record_id: UUID, now: datetime, keys: SubjectKeys) -> tuple[UUID, SealedRecord]:
+    record = ConsolidationStart(turn_id=record_id, occurred_at=now)
+    return sealed(record, keys=keys, record_id=record_id, occurred_at=now, named_by="user_id")

@@ -42,6 +42,7 @@ class Command(StrEnum):
     SYSTEM_FACT = "system-fact"
     FLAG_DECISION = "flag-decision"
     SESSION_END = "session-end"
+    CONSOLIDATION = "consolidation"
 
 
 COMMANDS_ACCEPTED: Final = Counter(

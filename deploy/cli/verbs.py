@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "memories": ("reading", "memories"),
         "remember": ("remembering", "remember"),
         "flags": ("flags", "flags"),
+        "consolidate": ("consolidating", "consolidate"),
         "audit": ("auditing", "audit"),
         "costs": ("costs", "costs"),
         "eval": ("evaluating", "evaluate"),

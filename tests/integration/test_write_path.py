@@ -15,7 +15,7 @@ from schemas.log.sealed import open_record
 from schemas.records import Outcome
 from schemas.topics import memories_topic
 from tests.support.command import Finished, memledger
-from tests.support.model_fake import ModelFake, item, model_fake_in_thread, nothing, said
+from tests.support.model_fake import ModelFake, Reply, item, model_fake_in_thread, nothing, said
 from tests.support.pipeline import Pipeline, running_pipeline
 from tests.support.user_erasure import keys_of
 
@@ -36,7 +36,8 @@ class Shop:
     def tell(self, user: str, text: str, *proposed: dict[str, Any], **turn: Any) -> str:
         """Post a turn, let the model propose, and return how the turn closed."""
         if proposed:
-            self.model.by_text[text] = [said(*proposed)]
+            # A block of notes in front of it is cut out before the model sees the text.
+            self.model.by_text[text.splitlines()[-1]] = [said(*proposed)]
         answer = self._client.post(
             {
                 "user_id": user,
@@ -375,6 +376,45 @@ def test_a_fact_of_a_system_needs_no_evidence_and_tells_where_it_comes_from(shop
     secret = {**body, "content": "Paid with card 4111 1111 1111 1111."}
     told = shop.ask("POST", "/v1/memories", json=secret)
     assert shop.closing("buyer", told["turn_id"]) == "rejected"
+
+
+def test_a_look_through_merges_episodes_and_leaves_contradictions_to_a_person(shop: Shop) -> None:
+    user = "runner"
+    for text in ("I ran 5 km on Monday.", "I ran 7 km on Wednesday."):
+        shop.tell(user, text, item(text, kind="episodic", slot="episode"))
+    for text, slot in (
+        ("I commute to Hinjewadi every day.", "routine"),
+        ("I live in Bangalore.", "residence"),
+    ):
+        shop.tell(user, text, item(text, slot=slot))
+    found = {
+        "merges": [
+            {
+                "refs": ["m1", "m2"],
+                "kind": "episodic",
+                "content": "Ran 5 km on a Monday and 7 km on a Wednesday.",
+                "importance": 2,
+            }
+        ],
+        "contradictions": [{"first": "m3", "second": "m4", "why": "They are far apart."}],
+    }
+    shop.model.replies.append(Reply(text=json.dumps(found)))
+
+    looked = shop.command("consolidate", "--user", user)
+
+    assert looked.status == 0, looked.errors
+    assert shop.events(user)[-1] == ["memories-merged", "proposal-flagged"]
+    assert shop.contents(user) == {
+        "Ran 5 km on a Monday and 7 km on a Wednesday.",
+        "I commute to Hinjewadi every day.",
+        "I live in Bangalore.",
+    }
+    (flag,) = shop.ask("GET", "/v1/flags", params={"user_id": user})["flags"]
+    decision = {"decision": "approve", "reason": "asked, and moved"}
+    decided = shop.ask("POST", f"/v1/flags/{flag['flag_id']}", json=decision)
+    assert shop.closing(user, decided["turn_id"]) == "stored"
+    assert "I commute to Hinjewadi every day." not in shop.contents(user)
+    assert shop.command("consolidate", "--user", "nobody").status == 2
 
 
 def test_every_turn_is_accounted_for(shop: Shop) -> None:
