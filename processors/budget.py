@@ -72,6 +72,9 @@ class _Amount:
     def __add__(self, other: _Amount) -> _Amount:
         return _Amount(tokens=self.tokens + other.tokens, money=self.money + other.money)
 
+    def __sub__(self, other: _Amount) -> _Amount:
+        return _Amount(tokens=self.tokens - other.tokens, money=self.money - other.money)
+
     def towards(self, other: _Amount, weight: Decimal) -> _Amount:
         return _Amount(
             tokens=self.tokens + (other.tokens - self.tokens) * weight,
@@ -101,11 +104,43 @@ class _Own:
 
 @dataclass(kw_only=True, slots=True)
 class _Account:
-    """What is known of one tenant's spending."""
+    """What is known of one tenant's spending.
+
+    Attributes:
+        sums: what the ledger told last.
+        own: this worker's calls that these sums may not show.
+        own_total: what those cost together, kept beside them: they are many, and asked for often.
+        reading: held while the sums are read.
+    """
 
     sums: _Sums | None = None
     own: list[_Own] = field(default_factory=list)
+    own_total: _Amount = field(default_factory=_Amount)
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def begin(self, amount: _Amount) -> _Own:
+        """Count a call that is expected to cost so much."""
+        own = _Own(amount=amount)
+        self.own.append(own)
+        self.own_total += amount
+        return own
+
+    def correct(self, own: _Own, amount: _Amount) -> None:
+        """Count a call as what it cost."""
+        self.own_total += amount - own.amount
+        own.amount = amount
+
+    def take(self, sums: _Sums) -> None:
+        """Use new sums, and forget the calls that are in them.
+
+        What was applied after they were asked for may be in them too, and counts twice until they
+        are read again: better too much than too little.
+        """
+        self.sums = sums
+        self.own = [
+            own for own in self.own if own.applied_at is None or own.applied_at >= sums.read_at
+        ]
+        self.own_total = sum((own.amount for own in self.own), _Amount())
 
 
 class Asking:
@@ -216,23 +251,25 @@ class Budgets:
         if tenant is None or not any(self._limits.of(tenant).limits()):
             yield Asking(lambda _usage: None)
             return
-        own = _Own(amount=self._average.get(model, _Amount()))
-        self._accounts[tenant].own.append(own)
+        account = self._accounts[tenant]
+        own = account.begin(self._average.get(model, _Amount()))
 
-        asking = Asking(lambda usage: self._note(own, model, usage))
+        def note(usage: Usage) -> None:
+            amount = self._amount(usage, model)
+            account.correct(own, amount)
+            self._learn(model, amount)
+
+        asking = Asking(note)
         try:
             yield asking
         finally:
             if not asking.told:
-                own.amount = _Amount()
+                account.correct(own, _Amount())
             own.applied_at = self._monotonic()
 
-    def _note(self, own: _Own, model: str, usage: Usage) -> None:
-        own.amount = self._amount(usage, model)
+    def _learn(self, model: str, amount: _Amount) -> None:
         average = self._average.get(model)
-        self._average[model] = (
-            own.amount if average is None else average.towards(own.amount, _LEARNING)
-        )
+        self._average[model] = amount if average is None else average.towards(amount, _LEARNING)
 
     async def _spent(self, tenant: str, today: date) -> dict[Period, _Amount]:
         account = self._accounts[tenant]
@@ -240,16 +277,8 @@ class Budgets:
             sums = account.sums
             if sums is None or sums.day != today or self._age(sums) >= self._fresh_s:
                 sums = await self._read(tenant, today)
-                account.sums = sums
-                # What was applied before the sums were read is in them. What was applied later may
-                # be too, and counts twice until they are read again: better too much than too
-                # little.
-                account.own = [
-                    own
-                    for own in account.own
-                    if own.applied_at is None or own.applied_at >= sums.read_at
-                ]
-        own = sum((one.amount for one in account.own), _Amount())
+                account.take(sums)
+        own = account.own_total
         return {period: amount + own for period, amount in sums.by_period.items()}
 
     def _age(self, sums: _Sums) -> float:
