@@ -431,6 +431,19 @@ def test_a_piece_without_a_usable_answer_is_told_and_costs_the_others_nothing(
 
 
 @both
+def test_what_other_pieces_cost_is_told_where_the_provider_is_away(interface: Interface) -> None:
+    async def act(scene: Scene) -> None:
+        scene.fake.by_text = {"Bern": [said(BERN)], "The end": [status(401)]}
+
+        with pytest.raises(ExtractorUnavailable) as raised:
+            await scene.extract(f"I live in Bern. {'x ' * 40_000} The end.")
+
+        assert raised.value.usage.output_tokens == OUTPUT_TOKENS
+
+    play(interface, act)
+
+
+@both
 def test_a_session_is_one_call_whose_operations_name_their_turns(interface: Interface) -> None:
     async def act(scene: Scene) -> None:
         turns = [_turn(1, "Hi!"), _turn(2, "I live in Bern."), _turn(3, "I love tea.")]
