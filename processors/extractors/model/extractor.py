@@ -38,6 +38,9 @@ MODULES: Final = (
 )  # fmt: skip
 """The modules that decide what is asked and how an answer is read."""
 
+_WORD_LISTS: Final = ("small_talk", "general_questions", "explicit_requests")
+"""The lists by which a turn is kept from the model."""
+
 _HASH_DIGITS: Final = 16
 _OPERATIONS: Final = "operations"
 
@@ -86,7 +89,10 @@ class ModelExtractor:
                 prompt.consolidation_rules(),
             ],
             "schemas": SCHEMAS,
-            "small_talk": files("processors").joinpath("small_talk.json").read_text("utf-8"),
+            "word_lists": {
+                name: files("processors").joinpath(f"{name}.json").read_text("utf-8")
+                for name in _WORD_LISTS
+            },
             "tokens_max": TOKENS_MAX,
         }
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_HASH_DIGITS]
