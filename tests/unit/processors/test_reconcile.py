@@ -248,6 +248,18 @@ def test_an_update_supersedes_the_lineage_that_it_names() -> None:
     assert subject.live(Slot.PREFERENCE) == ["Likes rain", "Likes green tea"]
 
 
+def test_what_was_replaced_and_is_said_again_holds_again() -> None:
+    subject = Subject()
+    tea = opened(subject.says(1, operation("Likes tea", slot=Slot.PREFERENCE)).events[0])
+    update = operation("Likes rum", action=UPDATE, slot=Slot.PREFERENCE, reference=tea.memory_id)
+    subject.says(3, update)
+    assert kinds(subject.says(2, operation("Likes tea", slot=Slot.PREFERENCE)).events) == [
+        "memory-confirmed"
+    ]
+    subject.says(5, operation("Likes tea", slot=Slot.PREFERENCE))
+    assert subject.live(Slot.PREFERENCE) == ["Likes rum", "Likes tea"]
+
+
 def test_a_late_update_goes_before_what_it_names() -> None:
     subject = Subject()
     tea = opened(subject.says(5, operation("Likes tea", slot=Slot.PREFERENCE)).events[0])
