@@ -199,11 +199,12 @@ class Decision:
 
     def _twin(self, statement: Statement) -> StoredMemory | None:
         """Return the version that states the same and was not replaced before this was said."""
+        held = self._versions.held()
+        if not held:
+            return None
         key = key_of(statement.memory)
         standing = (
-            self._versions.standing_for(stored)
-            for stored in self._versions.held()
-            if key_of(stored.memory) == key
+            self._versions.standing_for(stored) for stored in held if key_of(stored.memory) == key
         )
         twins = [
             stored
