@@ -38,6 +38,7 @@ from tests.support.model_fake import (
     ModelFake,
     Reply,
     cut_off,
+    dripping,
     half_sent,
     item,
     malformed,
@@ -302,8 +303,9 @@ def test_what_a_cut_left_complete_is_kept_though_later_answers_are_of_no_use(
         (status(409), "server_error"),
         (half_sent(said(BERN)), "half_sent"),
         (slowly(nothing(), 30), "timed_out"),
+        (dripping(nothing(), 0.01), "timed_out"),
     ],
-    ids=["429", "529", "503", "500", "408", "409", "half", "slow"],
+    ids=["429", "529", "503", "500", "408", "409", "half", "slow", "dripping"],
 )
 def test_what_may_pass_is_tried_again(interface: Interface, reply: Reply, result: str) -> None:
     async def act(scene: Scene) -> None:

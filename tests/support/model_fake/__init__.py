@@ -7,6 +7,7 @@ from tests.support.model_fake.echo import echo
 from tests.support.model_fake.replies import (
     Reply,
     cut_off,
+    dripping,
     half_sent,
     item,
     malformed,
@@ -25,6 +26,7 @@ __all__ = [
     "ModelFake",
     "Reply",
     "cut_off",
+    "dripping",
     "echo",
     "half_sent",
     "item",

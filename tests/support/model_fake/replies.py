@@ -23,6 +23,7 @@ class Reply:
         status: the HTTP status; any but 200 gives an error of that status.
         headers: further headers.
         delay_s: how long it takes.
+        drip_s: the pause behind each byte of the body.
         sent: which part of the body is sent before the connection breaks.
         code: the provider's name of the error.
         body: sent instead of an answer of the interface.
@@ -33,6 +34,7 @@ class Reply:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+    drip_s: float = 0.0
     sent: float = 1.0
     code: str = "an_error"
     body: str | None = None
@@ -96,6 +98,11 @@ def schema_invalid() -> Reply:
 def slowly(reply: Reply, seconds: float) -> Reply:
     """Take so long."""
     return replace(reply, delay_s=seconds)
+
+
+def dripping(reply: Reply, drip_s: float) -> Reply:
+    """Send the body byte by byte, each soon enough for a client that waits for each."""
+    return replace(reply, drip_s=drip_s)
 
 
 def half_sent(reply: Reply) -> Reply:

@@ -92,7 +92,7 @@ class ModelFake:
             status_code=reply.status,
             headers=headers,
             media_type="application/json",
-            sent=reply.sent,
+            reply=reply,
         )
 
     def _reply(self, asked: Asked) -> Reply:
@@ -105,14 +105,14 @@ class ModelFake:
 
 
 class _Sent(Response):
-    """A response of whose body only a part may be sent before the connection breaks off."""
+    """A response whose body may come byte by byte, or break off in the middle."""
 
-    def __init__(self, content: str, *, sent: float, **arguments: Any) -> None:
+    def __init__(self, content: str, *, reply: Reply, **arguments: Any) -> None:
         super().__init__(content, **arguments)
-        self._sent = sent
+        self._reply = reply
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._sent >= 1:
+        if self._reply.sent >= 1 and not self._reply.drip_s:
             await super().__call__(scope, receive, send)
             return
         await send(
@@ -122,9 +122,15 @@ class _Sent(Response):
                 "headers": self.raw_headers,
             }
         )
-        part = bytes(self.body)[: int(len(self.body) * self._sent)]
-        # The server ends the connection of an application that returns before it was done.
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+        body = bytes(self.body)
+        part = body[: int(len(body) * self._reply.sent)]
+        pieces = [bytes([byte]) for byte in part] if self._reply.drip_s else [part]
+        for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.sleep(self._reply.drip_s)
+        if part == body:
+            await send({"type": "http.response.body", "body": b""})
+        # Else the server ends the connection: the application returns before it was done.
 
 
 def _body(asked: Asked, reply: Reply) -> str:
