@@ -201,3 +201,57 @@ def _memories(draw: st.DrawFn, memory_id: UUID, turn_id: UUID, target: UUID) -> 
         fields["source"] = Source.SYSTEM
         fields["provenance"] = Provenance(system="orders", type="late", reference="№ 7, {}")
     return memory(memory_id, turn_id, **fields)
+
+
+def _again_and_again() -> list[Outcome]:
+    """Return a history in which every sort of change befalls one version several times."""
+    first = ids.memory_id(ids.outcome_id(GENERATION, turn_number(0)), 0)
+    added = memory(first, turn_number(0), expires_at=at(500))
+    outcomes = [outcome_of(0, [MemoryAdded(memory=added)])]
+    # The latest time is said twice, and is not the last word.
+    for number, minutes in enumerate((88, 90, 90, 89), start=1):
+        turn_id = turn_number(number)
+        memory_id = ids.memory_id(ids.outcome_id(GENERATION, turn_id), 0)
+        moment = at(minutes)
+        events: list[MemoryEvent] = [
+            MemoriesMerged(
+                memory=memory(
+                    memory_id,
+                    turn_id,
+                    merged_from=(first,),
+                    valid_from=moment,
+                    recorded_at=at(number),
+                )
+            ),
+            MemoryConfirmed(
+                memory_id=first,
+                turn_id=turn_id,
+                quote="again",
+                confirmed_at=moment,
+                renewal=Renewal(expires_at=at(600 + number)),
+            ),
+            MemoryEnded(
+                memory_id=first, valid_to=moment, because_of=memory_id, ended_at=at(number)
+            ),
+            MemoryRetracted(
+                memory_id=first, turn_id=turn_id, quote="not so", retracted_at=at(number)
+            ),
+            _flagged(turn_id, 1),
+            FlagApproved(flag_id=_flag_id(1), actor="ann", reason="yes", decided_at=at(number)),
+            FlagRefused(flag_id=_flag_id(1), actor="ben", reason="no", decided_at=at(number)),
+        ]
+        outcomes.append(
+            outcome_of(number, events, extractor="openai", model="large", usage=Usage(calls=number))
+        )
+    deferral = Deferral(
+        conversation_id="one", cause=DeferralCause.SESSION, occurred_at=NOON, received_at=NOON
+    )
+    outcomes.append(outcome_of(5, [], closing=Closing.DEFERRED, deferral=deferral))
+    for number, closing in ((6, Closing.STORED), (7, Closing.REJECTED)):
+        settled = Settled(turn_id=turn_number(5), turn_offset=5, closing=closing)
+        outcomes.append(outcome_of(number, [], settled=(settled,), closes="session-end"))
+    return outcomes
+
+
+AGAIN_AND_AGAIN = _again_and_again()
+"""What chance seldom makes: every sort of change several times, of one version, turn and flag."""

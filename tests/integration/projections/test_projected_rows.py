@@ -29,7 +29,7 @@ from schemas.log.sealed import LogPosition, LogRecord
 from schemas.records import Outcome
 from schemas.topics import memories_topic
 from tests.conftest import GENERATION, TestStores
-from tests.support.histories import histories
+from tests.support.histories import AGAIN_AND_AGAIN, histories
 from tests.support.log_writer import DIMENSION, EMBEDDER, TENANT, LogWriter
 from tests.support.projection import Projection, opened
 
@@ -57,7 +57,7 @@ def running(stores: TestStores) -> Iterator[tuple[asyncio.Runner, Projection]]:
 def test_however_the_log_is_cut_into_batches_the_rows_are_those_of_the_fold(
     running: tuple[asyncio.Runner, Projection], data: st.DataObject
 ) -> None:
-    history = data.draw(histories())
+    history = data.draw(st.just(AGAIN_AND_AGAIN) | histories())
     log = [*history]
     for again in data.draw(st.lists(st.sampled_from(history), max_size=3)):
         log.insert(data.draw(st.integers(log.index(again) + 1, len(log))), again)
