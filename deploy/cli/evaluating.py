@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from deploy.cli.extraction_eval import extraction
+from deploy.cli.gate_eval import gate
 
 
 @click.group("eval")
@@ -13,3 +14,4 @@ def evaluate() -> None:
 
 
 evaluate.add_command(extraction)
+evaluate.add_command(gate)

@@ -70,6 +70,26 @@ _JOKE: Final = re.compile(
     "मज़ाक था|मजाक कर रह|"
     "मज़ाक कर रह"
 )
+_JOKING: Final = (
+    "kidding",
+    "joking",
+    "jk",
+    "spass",
+    "witz",
+    "scherz",
+    "broma",
+    "plaisante",
+    "rigole",
+    "blague",
+    "/s",
+)
+_SUPPOSING: Final = (
+    *("if i ", "if we ", "imagin", "suppos", "pretend", "assuming", "let's say", "hypothetically"),
+    *("what if", "wenn ich", "ware ich", "hatte ich", "angenommen", "gesetzt", "stell dir"),
+    *("nehmen wir an", "si ", "supon", "pongamos", "admettons"),
+)
+"""One of these stands in every joke and supposition that is spelt in ASCII: a cheap check first."""
+
 _JOKE_CHARACTERS_MAX: Final = 40
 """A sentence of its own that calls the one before a joke is short."""
 
@@ -80,6 +100,9 @@ _SPEECH: Final = re.compile(
     '|(?:说|写道|問|问)[\uff1a:\uff0c,]?["\u300c]$'
 )
 _INTRODUCTION: Final = 40
+_PLACES_MAX: Final = 8
+"""Places at which a quote is looked at, of those at which it stands."""
+
 _WINDOW: Final = 2_000
 """Characters around a quote that are looked at: sentences are shorter."""
 
@@ -100,29 +123,36 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
     own = said.reading(said.own).folded
     quote = said.reading(operation.quote).folded
     start = own.find(quote) if quote else -1
-    while start >= 0:
-        if _is_asserted(own, start, start + len(quote), canonical_about(operation.about)):
+    if start < 0:
+        return None
+    about = canonical_about(operation.about)
+    for _ in range(_PLACES_MAX):
+        if _is_asserted(own, start, start + len(quote), about):
             return None
-        following = own.find(quote, start + len(quote))
-        if following < 0:
-            return RejectionReason.NOT_ASSERTED
-        start = following
-    return None
+        start = own.find(quote, start + len(quote))
+        if start < 0:
+            break
+    return RejectionReason.NOT_ASSERTED
 
 
 def _is_asserted(own: str, start: int, end: int, about: str) -> bool:
     """Tell whether the words between ``start`` and ``end`` are asserted where they stand."""
     sentence, after = _around(own, start, end)
-    if _JOKE.search(own[sentence[0] : sentence[1]]) is not None:
-        return False
-    if after[1] - after[0] <= _JOKE_CHARACTERS_MAX and _JOKE.search(own[after[0] : after[1]]):
-        return False
+    around = own[sentence[0] : max(sentence[1], after[1])]
+    plain = around.isascii()
+    if not (plain and not any(mark in around for mark in _JOKING)):
+        if _JOKE.search(own[sentence[0] : sentence[1]]) is not None:
+            return False
+        if after[1] - after[0] <= _JOKE_CHARACTERS_MAX and _JOKE.search(own[after[0] : after[1]]):
+            return False
     if about == ABOUT_USER and _SPEECH.search(own[max(0, start - _INTRODUCTION) : start]):
         return False
-    for found in _SUPPOSITION.finditer(own, sentence[0], sentence[1]):
-        # It rules what follows it, or the quote begins with it.
-        if found.start() < min(end, start + _INTRODUCTION):
-            return False
+    if plain and not any(mark in around for mark in _SUPPOSING):
+        return not _is_question(own, sentence, start)
+    # A supposition rules what follows it, or the quote begins with it.
+    supposed = _SUPPOSITION.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
+    if supposed is not None and supposed.start() < min(end, start + _INTRODUCTION):
+        return False
     return not _is_question(own, sentence, start)
 
 

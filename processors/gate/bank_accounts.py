@@ -44,7 +44,7 @@ _BEFORE: Final = 30
 def no_bank_account(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse the number of a bank account."""
     for text in kept_texts(operation):
-        if said.reading(text).has_digit and holds_bank_account(text):
+        if said.reading(text).has_digit and said.once(holds_bank_account, text):
             return RejectionReason.BANK_ACCOUNT
     return None
 

@@ -118,9 +118,9 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
 _ADDRESS: Final = re.compile(r"^(?:https?:)?//|^www\.", re.IGNORECASE)
 
 
-def no_credential(operation: Operation, said: Said) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
+def no_credential(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse keys and tokens of machines, private keys and recovery phrases of wallets."""
-    found = any(map(holds_credential, kept_texts(operation)))
+    found = any(said.once(holds_credential, text) for text in kept_texts(operation))
     return RejectionReason.SECRET if found else None
 
 

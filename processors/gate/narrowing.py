@@ -23,8 +23,10 @@ _CUT: Final = re.compile(
     r"así que|por eso|y|pero|donc|alors|et|mais|और|इसलिए)\s)",
     re.IGNORECASE,
 )
-_QUOTE_CHARACTERS_MAX: Final = 10_000
+_QUOTE_CHARACTERS_MAX: Final = 2_000
 """A longer quote is not cut: no single statement rests on it."""
+
+_CUTS_MAX: Final = 100
 
 _WORDS_MIN: Final = 4
 """The fewest characters of a stretch that can be evidence."""
@@ -56,6 +58,8 @@ def narrowed(operation: Operation, said: Said) -> Operation:
 def _clean_part(operation: Operation, said: Said) -> str | None:
     quote = operation.quote
     cuts = [0, *(found.end() for found in _CUT.finditer(quote)), len(quote)]
+    if len(cuts) > _CUTS_MAX:
+        return None
     best = ""
     run_start: int | None = None
     for start, end in pairwise(cuts):
@@ -76,7 +80,7 @@ def _is_clean(operation: Operation, said: Said) -> bool:
     texts = (operation.content, operation.quote)
     if no_sensitive_category(operation, said) or no_third_person_data(operation, said):
         return False
-    return not any(holds(text) for text in texts if text for holds in _HOLDS)
+    return not any(said.once(holds, text) for text in texts if text for holds in _HOLDS)
 
 
 _HOLDS: Final = (

@@ -113,7 +113,7 @@ _SHAPED: Final = re.compile(r"\d{4}|\d\d.?\d\d|[A-Z]\d", re.IGNORECASE)
 def no_national_id(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse the number of a person's identity card, passport, tax or social security file."""
     for text in kept_texts(operation):
-        if said.reading(text).has_digit and holds_national_id(text):
+        if said.reading(text).has_digit and said.once(holds_national_id, text):
             return RejectionReason.NATIONAL_ID
     return None
 

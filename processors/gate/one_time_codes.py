@@ -44,7 +44,7 @@ _BOOKING: Final = re.compile(
 def no_one_time_code(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse a code that is good for one time."""
     for text in kept_texts(operation):
-        if said.reading(text).has_digit and holds_one_time_code(text):
+        if said.reading(text).has_digit and said.once(holds_one_time_code, text):
             return RejectionReason.ONE_TIME_CODE
     return None
 

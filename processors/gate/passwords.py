@@ -21,11 +21,15 @@ _LINK: Final = (
     r"(?:\s*[:=]\s*|\s+(?:is|was|=|lautet|ist|war|es|era|est|hai)\s*:?\s+|"
     "\\s*(?:是|为|為|は|が|है)\\s*[:\uff1a]?\\s*|\\s+)"
 )
-_TRIGGER: Final = re.compile(
-    r"pass|pwd|kennwort|losungswort|contrase|clave|mdp|senha|parola|wachtwoord|"
-    "密码|密碼|口令|पासवर्ड",
-    re.IGNORECASE,
+# One of these stands in every text that the dearer patterns can match.
+_NAMES: Final = (
+    *("pass", "pwd", "kennwort", "losungswort", "contrase", "clave", "mdp", "senha", "parola"),
+    *("wachtwoord", "密码", "密碼", "口令", "パスワード", "पासवर्ड"),
 )
+_CODE_NAMES: Final = (
+    *("pin", "geheimzahl", "nip", "code", "código", "combination", "暗証", "密码", "पिन"),
+)
+_ANSWER_NAMES: Final = ("security", "sicherheits", "seguridad", "secreta", "secrète")
 _STATED: Final = re.compile(
     rf"{_NAMED}(?P<between>[^\n.!?:=]{{0,30}}?)(?P<link>{_LINK})[\"'\u300c]?"
     r"(?P<value>[!-~]{4,64})",
@@ -73,22 +77,27 @@ _SECURITY_ANSWER: Final = re.compile(
 )
 
 
-def no_password(operation: Operation, said: Said) -> RejectionReason | None:  # noqa: ARG001 - a rule's shape
+def no_password(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse a password, PIN, door code or security answer that is told."""
-    return RejectionReason.PASSWORD if any(map(holds_password, kept_texts(operation))) else None
+    found = any(said.once(holds_password, text) for text in kept_texts(operation))
+    return RejectionReason.PASSWORD if found else None
 
 
 def holds_password(text: str) -> bool:
     """Tell whether a text states a password or the like."""
     text = plain(text)
-    if _TRIGGER.search(text) is not None or "パスワード" in text:
+    lowered = text.casefold()
+    if any(name in lowered for name in _NAMES):
         if any(map(_is_password, _STATED.finditer(text))) or _QUOTED.search(text):
             return True
         if any(not _TELLING.fullmatch(found["value"]) for found in _WORD_STATED.finditer(text)):
             return True
-    if any(_is_pin(text, found) for found in _PIN.finditer(text)):
+    if any(name in lowered for name in _CODE_NAMES) and any(
+        _is_pin(text, found) for found in _PIN.finditer(text)
+    ):
         return True
-    return _SECURITY_ANSWER.search(text) is not None
+    asks = any(name in lowered for name in _ANSWER_NAMES)
+    return asks and _SECURITY_ANSWER.search(text) is not None
 
 
 def _is_password(found: re.Match[str]) -> bool:

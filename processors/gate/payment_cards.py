@@ -65,7 +65,7 @@ _SECURITY_CODE: Final = re.compile(
 def no_payment_card(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse the number of a payment card, or its security code."""
     for text in kept_texts(operation):
-        if said.reading(text).has_digit and holds_payment_card(text):
+        if said.reading(text).has_digit and said.once(holds_payment_card, text):
             return RejectionReason.PAYMENT_CARD
     return None
 

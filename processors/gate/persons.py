@@ -137,8 +137,8 @@ def speaks_of_other(reading: Reading, start: int, place: int) -> bool:
         start: where in the folded text to look from.
         place: where the matter stands.
     """
-    others = [end for begin, end in OTHERS.found(reading) if start <= begin and end <= place]
+    others = [end for _, end in OTHERS.found(reading, start, place) if end <= place]
     if not others:
         return False
-    own = [end for begin, end in SELF.found(reading) if start <= begin and end <= place]
+    own = [end for _, end in SELF.found(reading, start, place) if end <= place]
     return max(others) > max(own, default=-1)

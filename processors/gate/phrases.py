@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -43,10 +44,20 @@ class Phrases:
         self._stems: Mapping[str, list[tuple[str, ...]]] = stems
         self._unspaced = tuple(fold(phrase) for phrase in unspaced)
 
-    def found(self, reading: Reading) -> Iterator[tuple[int, int]]:
-        """Yield where each phrase stands in the folded text, as start and end."""
+    def found(
+        self, reading: Reading, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield where each phrase stands in the folded text, as start and end.
+
+        Args:
+            reading: the text.
+            start: where in the folded text a phrase may begin at the earliest.
+            end: where it must begin before; ``None`` for the end of the text.
+        """
         words = reading.words
-        for place, word in enumerate(words):
+        last = len(words) if end is None else bisect_left(words, end, key=_start_of)
+        for place in range(bisect_left(words, start, key=_start_of) if start else 0, last):
+            word = words[place]
             for phrase in self._exact.get(word.text, ()):
                 if _follows(words, place, phrase):
                     yield word.start, words[place + len(phrase) - 1].end
@@ -54,15 +65,20 @@ class Phrases:
                 if _follows(words, place, phrase):
                     yield word.start, words[place + len(phrase) - 1].end
         if reading.unspaced:
+            limit = len(reading.folded) if end is None else end
             for term in self._unspaced:
-                start = reading.folded.find(term)
-                while start >= 0:
-                    yield start, start + len(term)
-                    start = reading.folded.find(term, start + len(term))
+                begin = reading.folded.find(term, start, limit)
+                while begin >= 0:
+                    yield begin, begin + len(term)
+                    begin = reading.folded.find(term, begin + len(term), limit)
 
-    def occur(self, reading: Reading) -> bool:
-        """Tell whether any phrase stands in a text."""
-        return next(self.found(reading), None) is not None
+    def occur(self, reading: Reading, start: int = 0, end: int | None = None) -> bool:
+        """Tell whether any phrase stands in a text, or in a stretch of it as in :meth:`found`."""
+        return next(self.found(reading, start, end), None) is not None
+
+
+def _start_of(word: Word) -> int:
+    return word.start
 
 
 def _follows(words: tuple[Word, ...], place: int, phrase: tuple[str, ...]) -> bool:

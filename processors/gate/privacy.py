@@ -9,16 +9,18 @@ and what they earn; their birthdays, which one wants to be reminded of, are not.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from processors.about import ABOUT_ASSISTANT, canonical_about
 from processors.gate.conditions import CONDITIONS, HAVING, MEDICATION, TOPICS
 from processors.gate.evidence import keeps_whole_turn
-from processors.gate.persons import OTHERS, speaks_of_other
+from processors.gate.persons import speaks_of_other
 from processors.gate.reading import Reading
-from processors.gate.requests import asked_to_remember
+from processors.gate.requests import asked_at, asked_to_remember
 from processors.gate.said import Basis, Said
 from processors.gate.traits import ANIMALS, BEING, NAMED, PHRASES, TRAIT_OF_THING, TRAITS
 from schemas.events import RejectionReason
@@ -31,6 +33,9 @@ _CLAUSE_END: Final = re.compile(
     r"porque|mais|et|donc|car|और|लेकिन)\b"
 )
 _CLAUSE_CHARACTERS_MAX: Final = 300
+_HITS_MAX: Final = 300
+"""Words of each sort that are looked at in a text, so that a wall of them takes no second."""
+
 _HAVING_WORDS: Final = 4
 _BEING_WORDS: Final = 3
 _BARE_WORDS: Final = 3
@@ -51,7 +56,7 @@ _STREET: Final = re.compile(
     r"\b\d{1,5}[a-z]? (?:[\w']+ ){1,3}(?:street|st|road|rd|avenue|ave|lane|drive|boulevard|"
     r"blvd|court|"
     r"place|terrace|crescent|close|way)\b"
-    r"|\b[\w-]*(?:strasse|str\.|weg|gasse|allee|platz) \d{1,4}[a-z]?\b"
+    r"|\b[\w-]{0,40}(?:strasse|str\.|weg|gasse|allee|platz) \d{1,4}[a-z]?\b"
     r"|\b(?:calle|avenida|plaza|paseo) (?:[\w]+ ){1,4}\d{1,4}\b"
     r"|\b\d{1,4}(?: bis)?,? (?:rue|avenue|boulevard|place|chemin|allee) "
     "|[路街巷]\\d{1,5}号|丁目\\s?\\d|\\d{1,4}番地"
@@ -99,33 +104,38 @@ def no_third_person_data(operation: Operation, said: Said) -> RejectionReason | 
     """Refuse private matters of other people: they did not ask for any of it to be remembered."""
     if operation.action is Action.RETRACT:
         return None
+    told = any(matter.of_other for matter in said.once_read(matters, operation.quote))
     if _is_of_other(operation):
         content = said.reading(operation.content)
         if ANIMALS.occur(content):
             return None
-        told = any(matters(content)) or _reaches(content, everywhere=True)
-        told = told or any(matter.of_other for matter in matters(said.reading(operation.quote)))
+        told = told or any(said.once_read(matters, operation.content)) or _reaches(content)
     else:
-        texts = [said.reading(text) for text in (operation.content, operation.quote)]
-        told = any(
-            any(matter.of_other for matter in matters(text)) or _reaches(text) for text in texts
+        told = told or any(
+            any(matter.of_other for matter in said.once_read(matters, text))
+            or said.once_read(_reaches_other, text)
+            for text in (operation.content, operation.quote)
         )
     return RejectionReason.THIRD_PERSON_PRIVATE if told else None
 
 
-def matters(reading: Reading) -> Iterator[Matter]:
-    """Yield the sensitive matters of a person that a text tells."""
-    for start, end in CONDITIONS.found(reading):
+def matters(reading: Reading) -> tuple[Matter, ...]:
+    """Return the sensitive matters of a person that a text tells."""
+    return tuple(_matters(reading))
+
+
+def _matters(reading: Reading) -> Iterator[Matter]:
+    for start, end in islice(CONDITIONS.found(reading), _HITS_MAX):
         if _is_had(reading, start):
             yield _matter(reading, start, end)
-    for start, end in MEDICATION.found(reading):
+    for start, end in islice(MEDICATION.found(reading), _HITS_MAX):
         clause = _clause(reading.folded, start)
         if not _ALLERGY.search(reading.folded, *clause) and not _is_topic(reading, clause):
             yield _matter(reading, start, end)
-    for start, end in TRAITS.found(reading):
+    for start, end in islice(TRAITS.found(reading), _HITS_MAX):
         if _is_trait(reading, start, end):
             yield _matter(reading, start, end)
-    for start, end in PHRASES.found(reading):
+    for start, end in islice(PHRASES.found(reading), _HITS_MAX):
         if not _is_animals(reading, start):
             yield _matter(reading, start, end)
 
@@ -134,24 +144,24 @@ def _own_matters(operation: Operation, said: Said) -> bool:
     if _is_of_other(operation):
         return False
     texts = dict.fromkeys((operation.content, operation.quote))
-    return any(not matter.of_other for text in texts for matter in matters(said.reading(text)))
+    return any(not matter.of_other for text in texts for matter in said.once_read(matters, text))
 
 
 def _known(operation: Operation, said: Said) -> bool:
     """Tell whether the memories that are merged hold the matter already: it was let in before."""
     known = said.reading(said.own).folded
-    content = said.reading(operation.content)
-    return all(content.folded[matter.start : matter.end] in known for matter in matters(content))
+    content = said.reading(operation.content).folded
+    return all(
+        content[matter.start : matter.end] in known
+        for matter in said.once_read(matters, operation.content)
+    )
 
 
 def _asked(operation: Operation, said: Said) -> bool:
     if not keeps_whole_turn(operation, said):
         return asked_to_remember(said, operation.quote)
-    reading = said.reading(said.own)
-    return all(
-        asked_to_remember(said, reading.folded[matter.start : matter.end])
-        for matter in matters(reading)
-    )
+    told = said.once_read(matters, said.own)
+    return len(told) < _HITS_MAX and all(asked_at(said, matter.start) for matter in told)
 
 
 def _is_of_other(operation: Operation) -> bool:
@@ -182,22 +192,26 @@ def _is_had(reading: Reading, start: int) -> bool:
     clause = _clause(reading.folded, start)
     if not _is_topic(reading, clause):
         return True
-    words = [word for word in reading.words if clause[0] <= word.start < start]
-    near = words[-_HAVING_WORDS:]
+    place = _place(reading, start)
+    near = [
+        word
+        for word in reading.words[max(0, place - _HAVING_WORDS) : place]
+        if word.start >= clause[0]
+    ]
     if not near:
         return False
-    return any(near[0].start <= begin < start for begin, _ in HAVING.found(reading)) and not any(
-        near[0].start <= begin < start for begin, _ in TOPICS.found(reading)
+    return HAVING.occur(reading, near[0].start, start) and not TOPICS.occur(
+        reading, near[0].start, start
     )
 
 
 def _is_topic(reading: Reading, clause: tuple[int, int]) -> bool:
-    return any(clause[0] <= begin < clause[1] for begin, _ in TOPICS.found(reading))
+    return TOPICS.occur(reading, *clause)
 
 
 def _is_animals(reading: Reading, start: int) -> bool:
-    clause = _clause(reading.folded, start)
-    return any(clause[0] <= begin < start for begin, _ in ANIMALS.found(reading))
+    begin, _ = _clause(reading.folded, start)
+    return ANIMALS.occur(reading, begin, start)
 
 
 def _is_trait(reading: Reading, start: int, end: int) -> bool:
@@ -206,9 +220,8 @@ def _is_trait(reading: Reading, start: int, end: int) -> bool:
         return False
     if not reading.folded[start:end].isascii() and reading.unspaced:
         return not _is_topic(reading, _clause(reading.folded, start))
-    place = next(number for number, word in enumerate(reading.words) if word.start == start)
-    last = next(number for number, word in enumerate(reading.words) if word.end == end)
-    following = reading.words[last + 1].text if last + 1 < len(reading.words) else ""
+    place, behind = _place(reading, start), _place(reading, end)
+    following = reading.words[behind].text if behind < len(reading.words) else ""
     clause = _clause(reading.folded, start)
     before = [word.text for word in reading.words[max(0, place - _BEING_WORDS) : place]]
     if following in TRAIT_OF_THING or not NAMED.isdisjoint(before):
@@ -225,22 +238,31 @@ def _is_trait(reading: Reading, start: int, end: int) -> bool:
     return len(reading.words) <= _BARE_WORDS
 
 
-def _reaches(reading: Reading, *, everywhere: bool = False) -> bool:
-    """Tell whether a text says how to reach somebody else, where they live or what they earn."""
-    if not reading.has_digit and "@" not in reading.folded:
-        return False
-    folded = reading.folded
-    if _ORGANISATION.search(folded) is not None:
-        return False
-    if not everywhere and not OTHERS.occur(reading):
-        return False
+def _place(reading: Reading, position: int) -> int:
+    """Return the number of the first word that begins at or behind a position."""
+    return bisect_left(reading.words, position, key=lambda word: word.start)
+
+
+def _reaches(reading: Reading) -> bool:
+    """Tell whether a text says how to reach somebody, where they live or what they earn."""
+    return next(_contacts(reading), None) is not None
+
+
+def _reaches_other(reading: Reading) -> bool:
+    """Tell whether a text says so of somebody else than the user."""
     return any(
-        everywhere or speaks_of_other(reading, _sentence(folded, start), start)
-        for start in _contacts(folded)
+        speaks_of_other(reading, _sentence(reading.folded, place), place)
+        for place in _contacts(reading)
     )
 
 
-def _contacts(folded: str) -> Iterator[int]:
+def _contacts(reading: Reading) -> Iterator[int]:
+    """Yield where an address, a telephone number or an income of a person is told."""
+    folded = reading.folded
+    if not reading.has_digit and "@" not in folded:
+        return
+    if _ORGANISATION.search(folded) is not None:
+        return
     for found in _EMAIL.finditer(folded):
         if _ROLE.match(found[0]) is None:
             yield found.start()

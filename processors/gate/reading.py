@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final, NamedTuple
 
 # Typographic and ASCII forms of a mark count as one: models often change them when they quote.
 MARKS: Final = str.maketrans(
@@ -41,8 +42,7 @@ _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _DIGIT: Final = re.compile(r"\d")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a folded text.
 
     Attributes:
@@ -55,40 +55,44 @@ class Word:
     end: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """A text read once for all rules.
+    """A text read once for all rules; what only some rules need is made when it is asked for.
+
+    Args:
+        text: the text.
 
     Attributes:
         folded: the text in lower case without accents, with plain marks and single blanks; lines
             are kept.
-        words: its words, in order; a stretch of a script without spaces is one word.
-        vocabulary: the different words.
-        has_digit: whether it holds a digit.
-        unspaced: whether it holds Chinese or Japanese, which put no spaces between words.
     """
 
-    folded: str
-    words: tuple[Word, ...]
-    vocabulary: frozenset[str]
-    has_digit: bool
-    unspaced: bool
+    def __init__(self, text: str) -> None:
+        self.folded = fold(text)
 
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Its words, in order; a stretch of a script without spaces is one word."""
+        return tuple(
+            Word(found[0], found.start(), found.end()) for found in _WORD.finditer(self.folded)
+        )
 
-def read(text: str) -> Reading:
-    """Read a text."""
-    folded = fold(text)
-    words = tuple(
-        Word(text=found[0], start=found.start(), end=found.end())
-        for found in _WORD.finditer(folded)
-    )
-    return Reading(
-        folded=folded,
-        words=words,
-        vocabulary=frozenset(word.text for word in words),
-        has_digit=_DIGIT.search(folded) is not None,
-        unspaced=not folded.isascii() and _UNSPACED.search(folded) is not None,
-    )
+    @cached_property
+    def has_digit(self) -> bool:
+        """Whether it holds a digit."""
+        return _DIGIT.search(self.folded) is not None
+
+    @cached_property
+    def unspaced(self) -> bool:
+        """Whether it holds Chinese or Japanese, which put no spaces between words."""
+        return not self.folded.isascii() and _UNSPACED.search(self.folded) is not None
+
+    def mentions(self, literals: Iterable[str]) -> bool:
+        """Tell whether any of some folded stretches stands in it: a cheap check before a dear one.
+
+        Args:
+            literals: the stretches.
+        """
+        return any(literal in self.folded for literal in literals)
 
 
 def fold(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import Final
 
-from processors.gate.reading import sentences
+from processors.gate.reading import Reading, sentences
 from processors.gate.said import Said
 
 _REQUEST: Final = re.compile(
@@ -56,30 +57,42 @@ def asked_to_remember(said: Said, quote: str) -> bool:
         quote: words of the user.
     """
     own = said.reading(said.own).folded
-    if _REQUEST.search(own) is None:
-        return False
     wanted = said.reading(quote).folded
     start = own.find(wanted) if wanted else -1
     if start < 0:
         return False
-    spans = sentences(own)
-    covered = _covered(own, spans)
-    return all(
-        number in covered
-        for number, (first, last) in enumerate(spans)
-        if first < start + len(wanted) and last > start
-    )
+    spans = said.once_read(_asked_spans, said.own)
+    first = max(0, bisect_right(spans, start, key=_start_of) - 1)
+    last = bisect_left(spans, start + len(wanted), key=_start_of)
+    return last > first and all(asked for _, asked in spans[first:last])
 
 
-def _covered(own: str, spans: list[tuple[int, int]]) -> set[int]:
+def asked_at(said: Said, position: int) -> bool:
+    """Tell whether what stands at a position of the user's own folded words was asked for."""
+    spans = said.once_read(_asked_spans, said.own)
+    number = bisect_right(spans, position, key=_start_of) - 1
+    return number >= 0 and spans[number][1]
+
+
+def _start_of(span: tuple[int, bool]) -> int:
+    return span[0]
+
+
+def _asked_spans(own: Reading) -> tuple[tuple[int, bool], ...]:
+    """Return where each sentence begins, and whether it is one to be remembered."""
+    folded = own.folded
+    if _REQUEST.search(folded) is None:
+        return ()
+    spans = sentences(folded)
     covered: set[int] = set()
     refused: set[int] = set()
     for number, (first, last) in enumerate(spans):
-        sentence = own[first:last].strip()
+        sentence = folded[first:last].strip()
         if _REFUSAL.search(_FORGET_NOT.sub("remember", sentence)) is not None:
             refused |= {number - 1, number}
         elif _REQUEST.search(sentence) is not None:
             covered.add(number)
             if len(sentence) <= _ASK_ALONE_CHARACTERS_MAX:
                 covered |= {number - 1, number + 1}
-    return covered - refused
+    asked = covered - refused
+    return tuple((first, number in asked) for number, (first, _) in enumerate(spans))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import cached_property
-from typing import Final, Self
+from typing import Final, Self, TypeVar, cast
 
-from processors.gate.reading import MARKS, Reading, read
+from processors.gate.reading import MARKS, Reading
 from processors.own_words import own_words
 from schemas.injection import cut_injection
 from schemas.records import Turn
@@ -17,8 +17,10 @@ from schemas.records import Turn
 _GUILLEMET_BLANKS: Final = re.compile("(?<=\u00ab)[\\s\u202f]+|[\\s\u202f]+(?=\u00bb)")
 """The blanks that French puts inside its quotation marks."""
 
-_READINGS_MAX: Final = 64
-"""The most texts that are remembered as read: those of a few operations, not of a proposal."""
+_ANSWERS_MAX: Final = 256
+"""The most answers that are remembered: those about a few operations, not a whole proposal."""
+
+Answer = TypeVar("Answer")
 
 
 class Basis(Enum):
@@ -67,7 +69,7 @@ class Said:
         self.basis = basis
         self._user_text = user_text
         self._assistant_text = assistant_text
-        self._readings: dict[str, Reading] = {}
+        self._answers: dict[tuple[object, str], object] = {}
 
     @cached_property
     def own(self) -> str:
@@ -90,13 +92,32 @@ class Said:
         return cut_injection(self._user_text).strip()
 
     def reading(self, text: str) -> Reading:
-        """Return a text as the rules read it; the last texts are remembered."""
-        known = self._readings.get(text)
-        if known is None:
-            if len(self._readings) >= _READINGS_MAX:
-                self._readings.clear()
-            known = self._readings[text] = read(text)
-        return known
+        """Return a text as the rules read it."""
+        return self.once(Reading, text)
+
+    def once(self, question: Callable[[str], Answer], text: str) -> Answer:
+        """Return what a pure function answers about a text; the last answers are remembered.
+
+        Several rules ask the same of the same texts.
+
+        Args:
+            question: the function.
+            text: the text.
+        """
+        key = (question, text)
+        if key not in self._answers:
+            if len(self._answers) >= _ANSWERS_MAX:
+                self._answers.clear()
+            self._answers[key] = question(text)
+        return cast("Answer", self._answers[key])
+
+    def once_read(self, question: Callable[[Reading], Answer], text: str) -> Answer:
+        """Return what a pure function answers about a text as the rules read it."""
+        key = (question, text)
+        if key not in self._answers:
+            reading = self.reading(text)
+            self._answers[key] = question(reading)
+        return cast("Answer", self._answers[key])
 
 
 def normal(text: str) -> str:

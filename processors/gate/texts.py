@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from schemas.memory import ABOUT_USER
 from schemas.proposals import Operation
 
 
 def kept_texts(operation: Operation) -> tuple[str, ...]:
     """Return the different texts of an operation that would land in the ledger."""
-    return tuple(dict.fromkeys((operation.content, operation.quote, operation.about)))
+    texts = dict.fromkeys((operation.content, operation.quote, operation.about))
+    texts.pop(ABOUT_USER, None)
+    return tuple(texts)
