@@ -70,8 +70,8 @@ def print_estimate(told: dict[str, Any]) -> None:
         f"Taken for granted: {assumed['known_memories']} known memories in each question, "
         f"{assumed['memories_per_turn']:g} new ones a turn, the rules in the provider's cache for "
         f"{100 * assumed['cached_share']:.0f}% of the calls, sessions that end after "
-        f"{assumed['session_idle_s']:g} s without a turn; tokens from the number of letters, which "
-        "for English lies within 15% and for other languages may be off by half."
+        f"{assumed['session_idle_s']:g} s without a turn; tokens from the sorts of characters, "
+        "which a model's own count may differ from by a third."
     )
     if told["left_out"]:
         out.print(f"{told['left_out']} turns behind the first {told['turns']} were left out")

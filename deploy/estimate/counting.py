@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from deploy.estimate.tokens import JSON, tokens_in
+from deploy.estimate.tokens import tokens_in
 from processors.extractors.model.provider import Answer, Question, Stop
 from schemas.proposals import Usage
 
@@ -61,7 +61,7 @@ class CountingProvider:
         """Return that there is nothing, with what asking would have cost."""
         kept = _tokens_of_rules(question.system, json.dumps(question.schema))
         said = round(tokens_in(question.text))
-        usage = Usage(calls=1, output_tokens=round(tokens_in(NOTHING, latin=JSON)))
+        usage = Usage(calls=1, output_tokens=round(tokens_in(NOTHING)))
         if kept < CACHED_TOKENS_MIN:
             usage = usage.model_copy(update={"input_tokens": kept + said})
         else:
@@ -81,4 +81,4 @@ class CountingProvider:
 
 @cache
 def _tokens_of_rules(system: str, schema: str) -> int:
-    return round(tokens_in(system) + tokens_in(schema, latin=JSON))
+    return round(tokens_in(system) + tokens_in(schema))
