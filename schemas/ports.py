@@ -124,6 +124,7 @@ class Extractor(Protocol):
         Raises:
             ExtractionFailed: the answer could not be used; asking again may help.
             ExtractionRejected: the answer could not be used, and asking again would not help.
+            ExtractorUnavailable: it cannot be asked now; no turn is at fault, so each waits.
         """
         ...
 
@@ -152,6 +153,7 @@ class SessionExtractor(Protocol):
         Raises:
             ExtractionFailed: the answer could not be used; asking again may help.
             ExtractionRejected: the answer could not be used, and asking again would not help.
+            ExtractorUnavailable: it cannot be asked now; no turn is at fault, so each waits.
         """
         ...
 
@@ -180,6 +182,7 @@ class Consolidator(Protocol):
         Raises:
             ExtractionFailed: the answer could not be used; asking again may help.
             ExtractionRejected: the answer could not be used, and asking again would not help.
+            ExtractorUnavailable: it cannot be asked now; no turn is at fault, so each waits.
         """
         ...
 

@@ -7,6 +7,7 @@ not every provider enforces them, and some servers ignore the schema altogether.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -81,7 +82,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def _trimmed(value: object) -> object:
-    return value.strip() if isinstance(value, str) else value
+    """Return a text without blanks around it, in Unicode normal form C."""
+    return unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else value
 
 
 def _folded(value: object) -> object:

@@ -185,6 +185,12 @@ def test_the_quote_is_given_back_as_the_user_wrote_it() -> None:
     assert read(item("x", quote="never said")).quote == "never said"
 
 
+def test_what_is_stated_stays_in_its_language_in_normal_form_c() -> None:
+    assert read(item("住在北京")).content == "住在北京"
+    found = read(item("Lebt in Zu\u0308rich", about="Rene\u0301", quote="Zu\u0308rich"))
+    assert (found.content, found.about) == ("Lebt in Z\u00fcrich", "Ren\u00e9")
+
+
 def test_an_operation_of_a_session_is_of_the_turn_that_it_names() -> None:
     session = Asked(
         turns={"t1": turn(1), "t2": turn(2, "I  am vegan.")},
