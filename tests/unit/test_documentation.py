@@ -160,7 +160,8 @@ def test_every_count_of_the_audit_is_explained() -> None:
     documented = [code_of(row[0]) for row in OPERATING.table("Reading the audit")]
     counted = [field.name for field in dataclasses.fields(PartitionAudit)]
     counted.remove("partition")
-    assert documented == [*counted, "comparison.embeddings_waiting", "comparison.differences"]
+    compared = ["embeddings_waiting", "spending_differs", "differences"]
+    assert documented == [*counted, *(f"comparison.{name}" for name in compared)]
 
 
 def test_the_settings_of_topics_are_those_that_topics_are_made_with() -> None:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from prometheus_client import REGISTRY
 from psycopg.rows import TupleRow
 
 from projections.apply import PositionMoved
@@ -87,8 +88,28 @@ def test_what_was_written_is_in_the_table_as_the_fold_of_the_log_has_it(
             await eventually(
                 lambda: asyncio.sleep(0, projector.ready), what="the projector to be ready"
             )
+            await eventually(
+                lambda: asyncio.sleep(0, _told_to_wait(stores) == (5.0, 0.0)),
+                what="the metrics to tell that one turn of each user waits for its session",
+            )
 
     asyncio.run(scenario())
+
+
+def _told_to_wait(stores: TestStores) -> tuple[float, float]:
+    """Return how many turns the metrics say wait, for a session and for a budget, and are old."""
+    told = []
+    for cause in ("session", "budget"):
+        turns = 0.0
+        for partition in range(stores.partitions):
+            labels = {"generation": stores.generation, "partition": str(partition), "cause": cause}
+            here = REGISTRY.get_sample_value("memledger_turns_deferred", labels) or 0.0
+            age = REGISTRY.get_sample_value("memledger_deferred_oldest_seconds", labels) or 0.0
+            # They were accepted in March 2026, by the writer's clock.
+            assert (age > 24 * 60 * 60) is (here > 0)
+            turns += here
+        told.append(turns)
+    return told[0], told[1]
 
 
 def test_reading_everything_again_changes_nothing(stores: TestStores) -> None:
