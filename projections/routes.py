@@ -72,10 +72,12 @@ class RecallBody(BaseModel):
         "are processed. Answered with 504 where that takes too long.",
     )
     as_of: str | None = Field(
-        default=None, description="What was true at this moment (ISO 8601 with its zone)."
+        default=None,
+        description="What was true at this moment: ISO 8601 with its zone, or a date alone, which "
+        "means its end in UTC.",
     )
     known_at: str | None = Field(
-        default=None, description="What the ledger knew at this moment (ISO 8601 with its zone)."
+        default=None, description="What the ledger knew at this moment; told likewise."
     )
     explain: bool = Field(default=False, description="Tell why this was served.")
 
@@ -91,7 +93,9 @@ class MemoriesQuery(BaseModel):
         description="Also what was superseded, retracted, merged or has expired.",
     )
     as_of: str | None = Field(
-        default=None, description="What was true at this moment (ISO 8601 with its zone)."
+        default=None,
+        description="What was true at this moment: ISO 8601 with its zone, or a date alone, which "
+        "means its end in UTC.",
     )
     cursor: str | None = Field(default=None, description="next_cursor of the page before.")
     limit: int = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import click
@@ -15,7 +15,6 @@ from rich.table import Table
 from deploy.home import dump_json
 from projections.moments import read_moment
 from schemas.errors import InvalidInput
-from schemas.text import DATE_ALONE
 
 _OBEYED: Final = ("Cc", "Cf", "Zl", "Zp")
 _JOINERS: Final = "\u200c\u200d"  # they only shape letters and emoji
@@ -80,11 +79,7 @@ class Moment(click.ParamType):
         if isinstance(value, datetime):
             return value
         try:
-            if DATE_ALONE.fullmatch(value):
-                return datetime.combine(date.fromisoformat(value), time.max, UTC)
             return read_moment("the time", value)
-        except ValueError:
-            self.fail(f"{value!r} is not in the calendar", param, ctx)
         except InvalidInput as error:
             remedy = "give date, time and zone such as 2026-03-01T12:00:00Z, or a date alone"
             self.fail(f"{value!r} {error.problem}: {remedy}", param, ctx)

@@ -35,13 +35,19 @@ def test_a_moment_is_brought_to_utc(text: str) -> None:
     assert read_moment("as_of", text).tzinfo is UTC
 
 
+@pytest.mark.parametrize("text", ["2026-03-01", "20260301", "2026-W09-7"])
+def test_a_date_alone_is_the_end_of_that_day_in_utc(text: str) -> None:
+    assert read_moment("as_of", text) == datetime(2026, 3, 1, 23, 59, 59, 999999, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("yesterday", "not an ISO 8601 time"),
         ("1767225600", "not an ISO 8601 time"),
         ("", "not an ISO 8601 time"),
-        ("2026-03-01", "names no time zone"),
+        ("2026-02-30", "not in the calendar"),
+        ("2026-03", "not an ISO 8601 time"),
         ("2026-03-01T09:30:00", "names no time zone"),
         ("2026-03-01T09:30:00 01:00", "not an ISO 8601 time"),
         ("0001-01-01T00:00:00+01:00", "beyond the calendar"),
