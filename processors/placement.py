@@ -79,8 +79,9 @@ class Statement:
         return (confirmed, confirmed.model_copy(update=lasting))
 
     def in_words_of(self, held: Memory) -> Statement:
-        """Return the same statement as an earlier one worded it."""
-        return replace(self, memory=self.memory.model_copy(update={"content": held.content}))
+        """Return the same statement as an earlier one worded it, with that one's vector."""
+        wording = {"content": held.content, "embedding": held.embedding}
+        return replace(self, memory=self.memory.model_copy(update=wording))
 
 
 def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[MemoryEvent, ...]:

@@ -32,6 +32,7 @@ class Versions:
         # In an order of our own: a decision must not depend on that of the store's answer.
         ordered = sorted(related, key=lambda it: (it.memory.valid_from, it.memory.memory_id))
         self._by_id = {stored.memory.memory_id: stored for stored in ordered}
+        self._keys: dict[UUID, bytes] = {}
 
     def get(self, memory_id: UUID) -> StoredMemory | None:
         """Return the version of that id, or ``None``."""
@@ -40,6 +41,14 @@ class Versions:
     def held(self) -> tuple[StoredMemory, ...]:
         """Return every version that was not retracted."""
         return tuple(stored for stored in self._by_id.values() if not stored.retracted)
+
+    def stating(self, memory: Memory) -> tuple[StoredMemory, ...]:
+        """Return every version that states the same as a memory and was not retracted."""
+        held = self.held()
+        if not held:
+            return ()
+        key = key_of(memory)
+        return tuple(stored for stored in held if self._key(stored.memory) == key)
 
     def of_slot(self, slot: Slot, about: str) -> tuple[StoredMemory, ...]:
         """Return all versions of an attribute, of whatever lineage, retracted ones too."""
@@ -103,6 +112,13 @@ class Versions:
             if stored is not None:
                 merged_into = event.memory.memory_id
                 self._by_id[memory_id] = replace(stored, merged_into=merged_into)
+
+    def _key(self, memory: Memory) -> bytes:
+        # What a version states never changes, and each operation asks for all of them.
+        key = self._keys.get(memory.memory_id)
+        if key is None:
+            key = self._keys[memory.memory_id] = key_of(memory)
+        return key
 
     def _close(self, memory_id: UUID, valid_to: datetime) -> None:
         stored = self._by_id[memory_id]

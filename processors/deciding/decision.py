@@ -16,7 +16,7 @@ from processors.deciding.occasions import CONSOLIDATING
 from processors.deciding.retracting import retract
 from processors.expiry import expired
 from processors.placement import Statement, holding, last_said, place
-from processors.versions import Versions, key_of
+from processors.versions import Versions
 from schemas import ids
 from schemas.events import (
     LEFT_TO_A_PERSON,
@@ -199,13 +199,7 @@ class Decision:
 
     def _twin(self, statement: Statement) -> StoredMemory | None:
         """Return the version that states the same and was not replaced before this was said."""
-        held = self._versions.held()
-        if not held:
-            return None
-        key = key_of(statement.memory)
-        standing = (
-            self._versions.standing_for(stored) for stored in held if key_of(stored.memory) == key
-        )
+        standing = map(self._versions.standing_for, self._versions.stating(statement.memory))
         twins = [
             stored
             for stored in standing

@@ -11,7 +11,7 @@ from schemas.memory import Embedding, MemoryKind
 from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.likeness.pairs import read_pairs
-from tests.support.deciding import Subject, operation
+from tests.support.deciding import Subject, day, operation
 from tests.unit.processors.deciding.occasions import kinds, opened
 
 LIKES, ENJOYS, HATES = "Likes tea", "Enjoys tea", "Hates tea"
@@ -57,6 +57,15 @@ def test_another_wording_of_the_value_that_holds_confirms_and_does_not_supersede
     one.says(1, operation("Lives in Goa"))
     assert kinds(one.says(2, operation("Resides in Goa")).events) == ["memory-confirmed"]
     assert one.live() == ["Lives in Goa"]
+
+
+def test_another_wording_of_what_had_ceased_is_a_new_version_in_the_old_words() -> None:
+    one = subject()
+    one.says(1, operation("Lives in Goa", expires_at=day(3)))
+    (event,) = one.says(5, operation("Resides in Goa")).events
+    memory = opened(event)
+    assert (memory.content, memory.quote) == ("Lives in Goa", "Resides in Goa")
+    assert memory.embedding == one.vectors["Lives in Goa"]
 
 
 def test_another_wording_of_a_value_that_held_once_supersedes_like_any_other() -> None:
