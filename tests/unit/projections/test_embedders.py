@@ -237,3 +237,15 @@ def test_a_threshold_of_its_own_serves_any_model(tmp_path: Path) -> None:
     assert embedder.min_similarity == 0.7
     with pytest.raises(ValidationError):
         _settings(tmp_path, recall_min_similarity=7)
+
+
+def test_what_says_the_same_is_told_only_by_a_model_that_was_measured(tmp_path: Path) -> None:
+    openai = {"embedder": "openai", "embedder_api_key": "key"}
+    unmeasured = make_embedder(_settings(tmp_path, **openai))
+    measured = make_embedder(_settings(tmp_path, **openai, embedder_same_statement_similarity=0.9))
+
+    assert make_embedder(_settings(tmp_path, embedder="hash")).same_statement_similarity is None
+    assert unmeasured.same_statement_similarity is None
+    assert measured.same_statement_similarity == 0.9
+    for embedder in (unmeasured, measured):
+        asyncio.run(embedder.aclose())
