@@ -107,6 +107,11 @@ _SPACED: Final = (
         r"\b(?:hide|conceal|do not tell|don't tell|never tell|lie to)\b[^.!?\n]{0,20}\b(?:the user|"
         r"users|customers?)\b"
     ),
+    re.compile(
+        r"\b(?:refund|reimburse|compensate|pay|approve|accept|grant)\b(?: \w+){0,4} "
+        r"(?:automatically|without (?:any )?(?:verification|verifying|checking|checks?|review|"
+        r"questions?|asking|approval|limits?))\b"
+    ),
     # German
     re.compile(
         r"\b(?:ignorier\w*|missacht\w*|vergiss|umgeh\w*|verwirf)\b(?: \w+){0,4} "
@@ -123,6 +128,11 @@ _SPACED: Final = (
         r"bewillig\w*)"
         r"|\bgenehmig\w*\b[^.!?\n]{0,30}\b(?:alle|jede)\b[^.!?\n]{0,10}(?:ruckerstattung|"
         r"erstattung|rabatt)"
+        r"|\b(?:alle|jede[nsr]?)\b[^.!?\n]{0,30}\b(?:ohne (?:prufung|nachfrage|ruckfrage|"
+        r"kontrolle))\b"
+        r"|\b(?:jede[nsr]?|alle)\b[^.!?\n]{0,20}(?:ruckgabe\w*|antrag|antrage|anfragen?|"
+        r"zahlungen?)\b"
+        r"[^.!?\n]{0,20}\b(?:akzeptier\w*|genehmig\w*|bewillig\w*|freigeb\w*)"
         r"|\bdu bist (?:jetzt|nun|ab jetzt) (?:dan|ohne einschrankung|uneingeschrankt|im "
         r"entwicklermodus)"
     ),
@@ -130,7 +140,8 @@ _SPACED: Final = (
     re.compile(
         r"\b(?:ignora|ignore|ignorar|olvida|omite|desobedece|salta(?:te)?)\b(?: \w+){0,3} "
         r"(?:instrucciones|reglas|normas|directrices|restricciones)\b"
-        r"|\b(?:revela|muestra|ensena|imprime)\b[^.!?\n]{0,30}\b(?:prompt|instrucciones) "
+        r"|\b(?:revela\w*|muestra\w*|mostrar|ensena\w*|imprim\w*)\b[^.!?\n]{0,30}\b(?:prompt|"
+        r"instrucciones) "
         r"(?:del |de )?sistema"
         r"|\b(?:aprueba|autoriza|concede|aprobar|autorizar|conceder)\b(?: \w+){0,2} (?:todos|todas|"
         r"cualquier|cada)\b[^.!?\n]{0,20}(?:reembolsos?|descuentos?|devoluci\w+|pagos?)"
@@ -143,7 +154,8 @@ _SPACED: Final = (
         r"|\b(?:revele|reveler|montre|affiche|divulgue)\w*\b[^.!?\n]{0,30}\b(?:prompt|"
         r"instructions|message) "
         r"(?:du )?systeme"
-        r"|\b(?:approuve|accorde|autorise|valide)\w*\b[^.!?\n]{0,20}\b(?:tous|toutes|chaque)\b"
+        r"|\b(?:approuve|accorde|autorise|valide|accepte)\w*\b[^.!?\n]{0,20}\b(?:tous|toutes|"
+        r"chaque)\b"
         r"[^.!?\n]{0,15}(?:remboursements?|remises?|reductions?|demandes)"
         r"|\btu es (?:maintenant|desormais)\b[^.!?\n]{0,20}\b(?:dan|sans restriction)"
     ),
@@ -163,8 +175,9 @@ _TRIGGERS: Final = re.compile(
     r"give|accept|"
     r"process|apply|send|forward|upload|exfil|post|copy|transmit|wants you|asks you|refuse|decline|"
     r"reject|hide|conceal|tell|lie to|missacht|vergiss|umgeh|verwirf|anweisung|regeln|richtlinien|"
-    r"genehmig|gewahr|bewillig|rabatt|ignora|olvida|omite|desobe|salta|revel|aprueb|aprob|"
-    r"autori|conced|"
+    r"ohne|reimburse|compensate|pay|akzeptier|genehmig|gewahr|bewillig|rabatt|ignora|olvida|"
+    r"omite|desobe|salta|revel|aprueb|aprob|"
+    r"autori|conced|mostrar|muestra|accept|"
     r"oubli|contourn|affich|divulg|approuv|accord|valid|expects|privileg|rights|"
     r"निर्देश|नियम|प्रॉम्प्ट|रिफ"
 )

@@ -27,6 +27,7 @@ _QUOTE_CHARACTERS_MAX: Final = 2_000
 """A longer quote is not cut: no single statement rests on it."""
 
 _CUTS_MAX: Final = 100
+_ALIKE: Final = 4
 
 _WORDS_MIN: Final = 4
 """The fewest characters of a stretch that can be evidence."""
@@ -36,7 +37,8 @@ def narrowed(operation: Operation, said: Said) -> Operation:
     """Return an operation whose quote is free of what must not be kept, as far as that can be had.
 
     Only where the statement is clean and the quote is not, the longest stretch of clauses of the
-    quote that is clean becomes the quote. Anything else comes back as it is, to be judged.
+    quote that is clean and speaks of what is stated becomes the quote. Anything else comes back
+    as it is, to be judged.
 
     Args:
         operation: what was proposed.
@@ -67,13 +69,28 @@ def _clean_part(operation: Operation, said: Said) -> str | None:
         if _is_clean(operation.model_copy(update={"quote": part}), said):
             run_start = start if run_start is None else run_start
             run = quote[run_start:end].strip(" ,;:\n")
-            if len(run) > len(best) and _is_clean(
-                operation.model_copy(update={"quote": run}), said
+            if (
+                len(run) > len(best)
+                and _supports(run, operation.content, said)
+                and _is_clean(operation.model_copy(update={"quote": run}), said)
             ):
                 best = run
         else:
             run_start = None
     return best if len(best) >= _WORDS_MIN else None
+
+
+def _supports(part: str, content: str, said: Said) -> bool:
+    """Tell whether a part of the quote speaks of what is stated: a word of both begins alike.
+
+    Else the statement may rest on just what would be cut away.
+    """
+    words = said.reading(content).words
+    folded = said.reading(part).folded
+    if said.reading(content).unspaced:
+        text = said.reading(content).folded
+        return any(text[place : place + 2] in folded for place in range(len(text) - 1))
+    return any(word.text[:_ALIKE] in folded for word in words if len(word.text) >= _ALIKE)
 
 
 def _is_clean(operation: Operation, said: Said) -> bool:

@@ -10,17 +10,20 @@ from schemas.events import RejectionReason
 from schemas.proposals import Action, Operation
 
 _BENEFIT: Final = (
-    r"(?:refund\w*|reimburse\w*|compensat\w+|discount\w*|% ?off|percent off|half price|free(?! "
-    r"time)|"
-    r"upgrade\w*|credit|voucher\w*|gift card|coupon\w*|waive\w*|waiv\w+|cashback|money back|"
-    r"no charge|replacement|price match|don't have to pay|not have to pay|never pay|"
+    r"(?:refund\w*|reimburse\w*|compensat\w+|discount\w*|% ?off|percent off|half price|"
+    r"free(?! time)|upgrade\w*|credit|voucher\w*|gift card|coupon\w*|waive\w*|waiv\w+|cashback|"
+    r"money back|"
+    r"no charge|replacement|price match|"
+    r"don't have to pay|not have to pay|never pay|months? free|on the house|no fees?|raise my "
+    r"limit|"
     r"lifetime (?:access|subscription|membership|discount|warranty))"
 )
 _OPERATOR: Final = (
-    r"(?:you|you guys|your (?:company|agent|colleague|team|manager|support|rep\w*|staff|bot|"
-    r"shop|store|"
-    r"website|assistant)|support|customer (?:service|support|care)|the (?:agent|rep\w*|manager|"
-    r"assistant|company|shop|store|chatbot|bot|supervisor|staff)|an? (?:agent|rep\w*|employee))"
+    r"(?:you|you guys|your [\w-]+(?: (?:on|in|at|from) [\w-]+)?|support|"
+    r"customer (?:service|support|care)|the (?:agent|rep\w*|manager|assistant|company|shop|store|"
+    r"chatbot|bot|supervisor|staff|operator|hotline)|an? (?:agent|rep\w*|employee)|"
+    r"(?:someone|somebody|a person|a lady|a guy|a man|a woman|the lady|the guy|the man|the "
+    r"woman|they) (?:from|in|at|on) (?:your|the) [\w-]+)"
 )
 _SPACED: Final = (
     # English
@@ -63,6 +66,18 @@ _SPACED: Final = (
         r"\b(?:doesn't|does not|don't|do not|never) have to pay\b[^.!?\n]{0,40}?"
         r"\b(?:shipping|delivery|fees?|anything|postage|returns?)\b|\bgets? it (?:for )?free\b"
     ),
+    re.compile(
+        r"\b(?:as (?:we )?agreed|as (?:you )?promised|per our (?:agreement|deal)|our deal)\b"
+        r"[^.!?\n]{0,60}?\b(?:pay|fees?|free|refund\w*|discount\w*|waive\w*|charge\w*)\b"
+        r"|\b(?:pays?|fees?|free|refund\w*|discount\w*|charge\w*)\b[^.!?\n]{0,40}?"
+        r"\b(?:as agreed|as promised)\b"
+        r"|\b(?:fees?|charges?)\b[^.!?\n]{0,20}\b(?:will be|is|are|were|was) (?:waived|refunded)\b"
+    ),
+    re.compile(
+        rf"\b(?:always|forever) (?:gets?|getting|receives?|has|have)\b[^.!?\n]{{0,30}}?{_BENEFIT}"
+        rf"|\b(?:vip|premium|gold|platinum|loyal|founding) (?:member|customer|user)?\b"
+        rf"[^.!?\n]{{0,40}}?\b(?:gets?|entitled|deserves?|receives?)\b[^.!?\n]{{0,30}}?{_BENEFIT}"
+    ),
     # German
     re.compile(
         r"\b(?:steht|stehen)\b[^.!?\n]{0,60}?(?:rabatt|gutschein|erstattung|prozent|%|gratis|"
@@ -77,6 +92,12 @@ _SPACED: Final = (
         r"|\b(?:versprochen|zugesagt|zugesichert|garantiert)\b[^.!?\n]{0,60}?(?:rabatt|gutschein|"
         r"ruckerstattung|erstattung|gratis|kostenlos)"
         r"|\b(?:ihr schuldet|sie schulden) mir\b"
+        r"|\b(?:euer|eure|ihr|ihre|der|die) (?:\w*mitarbeiter\w*|\w*support|\w*kolleg\w*|"
+        r"\w*service|"
+        r"\w*berater\w*|chatbot) (?:hat|hatte|meinte|sagte|versprach)\b[^.!?\n]{0,60}?(?:rabatt|"
+        r"gratis|kostenlos|umsonst|gutschein|erstatt|geld zuruck)"
+        r"|\bbekomm\w*\b[^.!?\n]{0,30}?\b(?:immer|lebenslang|fur immer|dauerhaft)\b[^.!?\n]{0,30}?"
+        r"(?:rabatt|gratis|kostenlos|umsonst|%)"
     ),
     # Spanish
     re.compile(
@@ -86,6 +107,13 @@ _SPACED: Final = (
         r"devolucion|compensacion|cupon)"
         r"|\b(?:tengo|tiene) derecho a\b[^.!?\n]{0,60}?(?:descuento|reembolso|gratis|"
         r"compensacion|%)"
+        r"|\b(?:su|sus|tu|tus|vuestr\w|el|la|un|una) (?:\w+ )?(?:companer\w|agente|asesor\w?|"
+        r"encargad\w|gerente|soporte|emplead\w|atencion al cliente|chat)\b[^.!?\n]{0,30}?(?:dijo|"
+        r"prometio|aseguro|garantizo|ofrecio)\b[^.!?\n]{0,60}?(?:gratis|reembolso|descuento|"
+        r"devol|cupon)"
+        r"|\b(?:gratis|descuento|reembolso)\b[^.!?\n]{0,20}?\b(?:siempre|de por vida|para "
+        r"siempre)\b"
+        r"|\b(?:siempre|de por vida) (?:gratis|con descuento)\b"
         r"|\b(?:me debeis|me deben|me debes)\b[^.!?\n]{0,40}?(?:\d|reembolso|descuento|dinero)"
     ),
     # French
@@ -95,6 +123,11 @@ _SPACED: Final = (
         r"[^.!?\n]{0,80}?(?:remboursement|reduction|remise|gratuit\w*|avoir|dedommagement)"
         r"|\b(?:j'ai|a) droit a\b[^.!?\n]{0,60}?(?:remboursement|reduction|remise|gratuit\w*|%)"
         r"|\bvous me devez\b"
+        r"|\b(?:votre|vos|le|la|un|une) (?:\w+ )?(?:agent|conseill\w+|collegue|service client|"
+        r"support|"
+        r"vendeur|vendeuse|equipe)\b[^.!?\n]{0,30}?(?:m'a|m'ont|a|ont) (?:dit|promis|assure|"
+        r"garanti)\b"
+        r"[^.!?\n]{0,60}?(?:gratuit|rembours|reduction|remise|offert)"
     ),
     # Hindi
     re.compile("(?:रिफंड|छूट|डिस्काउंट|मुफ्त|पैसे वापस)[^\u0964!?\n]{0,60}?(?:वादा|वादे|गारंटी|हकदार)"),
@@ -104,7 +137,7 @@ _TRIGGERS: Final = re.compile(
     r"entitled|"
     r"eligible|right to|qualif|deserve|off\b|free|discount|refund|steht|stehen|anspruch|versproch|"
     r"zugesagt|zugesichert|schuld|promet|derecho|debe|ofrec|asegur|dijeron|droit|devez|accord|"
-    r"have to pay|वाद|गारंटी|हकदार"
+    r"have to pay|always|forever|bekomm|gratis|votre|conseill|वाद|गारंटी|हकदार"
 )
 _UNSPACED: Final = re.compile(
     "(?:客服|你们|贵公司|商家|店家|经理)[^\u3002\uff01\uff1f\n]{0,20}?"

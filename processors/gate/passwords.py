@@ -13,7 +13,8 @@ from schemas.proposals import Operation
 
 _NAMED: Final = (
     r"(?:(?<![a-z0-9])(?:pass(?:word|code|phrase|wd)?|pwd|passwort|kennwort|losungswort|"
-    r"contraseña|contrasena|clave(?: de acceso)?|mot de passe|mdp|senha|parola|wachtwoord)(?![a-z])"
+    r"contraseña|contrasena|clave(?: de acceso| del? wi-?fi)?|wlan-?schlüssel|wi-?fi[- ]?key|"
+    r"netzwerkschlüssel|code wifi|clé wifi|mot de passe|mdp|senha|parola|wachtwoord)(?![a-z])"
     "|密码|密碼|口令|パスワード|"
     "पासवर्ड)"
 )
@@ -24,7 +25,7 @@ _LINK: Final = (
 # One of these stands in every text that the dearer patterns can match.
 _NAMES: Final = (
     *("pass", "pwd", "kennwort", "losungswort", "contrase", "clave", "mdp", "senha", "parola"),
-    *("wachtwoord", "密码", "密碼", "口令", "パスワード", "पासवर्ड"),
+    *("wachtwoord", "schlüssel", "wifi", "wi-fi", "密码", "密碼", "口令", "パスワード", "पासवर्ड"),
 )
 _CODE_NAMES: Final = (
     *("pin", "geheimzahl", "nip", "code", "código", "combination", "暗証", "密码", "पिन"),

@@ -47,7 +47,7 @@ _OTHER: Final = re.compile(
     r"\bticket|\bphone|\bmobile|\btel\b|\bcall|\bwhatsapp|\btimestamp|\breference|\bref\b|"
     r"\bbooking|"
     r"\btransaction|\btrace|\bmeter|\bvin\b|\bid\b|\bcustomer|\bmember|\bloyalty|\blibrary|"
-    r"sendung|bestell|rechnung|auftrag|paket|telefon|handy|kundennummer|seriennummer|vorgang|"
+    r"zähler|sendung|bestell|rechnung|auftrag|paket|telefon|handy|kundennummer|seriennummer|vorgang|"
     r"pedido|factura|seguimiento|envío|teléfono|serie|paquete|"
     r"commande|colis|facture|suivi|téléphone|série|"
     "订单|快递|单号|运单|电话|手机|序列号|"

@@ -22,7 +22,7 @@ from processors.gate.persons import speaks_of_other
 from processors.gate.reading import Reading
 from processors.gate.requests import asked_at, asked_to_remember
 from processors.gate.said import Basis, Said
-from processors.gate.traits import ANIMALS, BEING, NAMED, PHRASES, TRAIT_OF_THING, TRAITS
+from processors.gate.traits import ABOUT, ANIMALS, BEING, NAMED, PHRASES, TRAIT_OF_THING, TRAITS
 from schemas.events import RejectionReason
 from schemas.memory import ABOUT_USER
 from schemas.proposals import Action, Operation
@@ -224,7 +224,7 @@ def _is_trait(reading: Reading, start: int, end: int) -> bool:
     following = reading.words[behind].text if behind < len(reading.words) else ""
     clause = _clause(reading.folded, start)
     before = [word.text for word in reading.words[max(0, place - _BEING_WORDS) : place]]
-    if following in TRAIT_OF_THING or not NAMED.isdisjoint(before):
+    if following in TRAIT_OF_THING or not (NAMED | ABOUT).isdisjoint(before):
         return False
     if not reading.folded[start:end].isascii():
         return True

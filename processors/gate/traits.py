@@ -32,6 +32,18 @@ TRAITS: Final = Phrases(
         *("judio", "judia", "budista", "ateo", "atea", "evangelico", "testigo de jehova"),
         *("catholique", "musulman*", "juif", "juive", "bouddhiste", "athee", "protestante"),
         *("मुसलमान", "मुस्लिम", "हिंदू", "हिन्दू", "ईसाई", "सिख", "नास्तिक", "बौद्ध", "जैन"),
+        *(
+            "jew",
+            "jews",
+            "muslims",
+            "catholics",
+            "hindus",
+            "christians",
+            "buddhists",
+            "sikhs",
+            "jain",
+        ),
+        *("ex muslim", "ex mormon", "born again", "shia", "sunni", "hasidic", "wiccan", "bahai"),
         # Politics
         *("republican", "democrat", "communist", "socialist", "marxist", "anarchist", "tory"),
         *("libertarian", "right wing", "left wing", "far right", "kommunist*", "sozialist*"),
@@ -74,7 +86,15 @@ TRAITS: Final = Phrases(
 
 PHRASES: Final = Phrases(
     spaced=(
+        *("years sober", "months sober", "been sober", "attend aa", "attends aa", "aa meetings"),
+        *("na meetings", "recovering from addiction", "in recovery from", "gambling addiction"),
+        *("drug addiction", "trocken seit", "anonyme alkoholiker", "alcoholicos anonimos"),
         *("diagnosed with", "my diagnosis", "was diagnosed", "tested positive for"),
+        *("on daca", "daca recipient", "without papers", "no papers", "canvassed for"),
+        *("campaigned for", "knocked doors for", "door knocking for", "supports labour"),
+        *("support labour", "labour voter", "tory voter", "supports the party", "green party"),
+        *("labour party", "conservative party", "republican party", "democratic party"),
+        *("came out as", "sexual orientation", "gender identity", "gender dysphoria"),
         *("voted for", "i vote", "always vote", "votes for", "voting for", "party member"),
         *("member of the union", "union member", "union rep", "trade union member", "my union"),
         *("joined the union", "joined a union", "member of a union", "trade unionist"),
@@ -144,7 +164,7 @@ PHRASES: Final = Phrases(
 
 BEING: Final = word_set(
     "am m is s are re was were be been being as became become becoming identify identifies",
-    "identifying converted out openly practising practicing devout an a bin ist sind war",
+    "identifying converted out openly practising practicing devout bin ist sind war",
     "waren als werde wird glaubig glaubiger glaubige soy es somos eres era fue estoy esta",
     "estamos siendo suis est sommes etais etait deviens devenue devenu religion orientation",
     "ethnicity faith status user politics politically",
@@ -162,6 +182,9 @@ TRAIT_OF_THING: Final = word_set(
     "त्योहार खाना",
 )
 """Words behind a trait that make it one of a thing: a Catholic church."""
+
+ABOUT: Final = word_set("about of uber von sobre de sur du")
+"""A word near in front of a trait that makes it a subject: a novel about a gay detective."""
 
 NAMED: Final = word_set(
     "name named called heisst heisse llama llamo appelle nombre nom herr mr mrs frau नाम "
