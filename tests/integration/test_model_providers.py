@@ -95,7 +95,8 @@ def play(interface: Interface, act: Act, *, away: bool = False, **changed: Any) 
     async def playing() -> None:
         async with model_fake() as fake:
             sdk = provider(interface)
-            sdk._client.base_url = "http://127.0.0.1:9" if away else fake.base_url(interface)
+            (client,) = sdk._clients.made
+            client.base_url = "http://127.0.0.1:9" if away else fake.base_url(interface)
             settings = Settings(
                 **{"extract_timeout_s": 20, "extractor_call_timeout_s": 5, **changed}
             )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final
 
+from processors.extractors.model.clients import Clients
 from processors.extractors.model.provider import Answer, Question, Stop
 from processors.extractors.model.sdk import count, load_sdk, object_in, objects, sent
 from schemas.proposals import Usage
@@ -44,8 +44,10 @@ class AnthropicProvider:
         self._sdk = load_sdk(NAME)
         self._model = model
         # No spans: they could carry what the user said.
-        self._client: Any = self._sdk.AsyncAnthropic(
-            api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
+        self._clients = Clients(
+            lambda: self._sdk.AsyncAnthropic(
+                api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
+            )
         )
         self._schemas: dict[str, dict[str, Any]] = {}
 
@@ -65,29 +67,32 @@ class AnthropicProvider:
         Raises:
             ProviderFault: there is none.
         """
-        raw = await sent(
-            self._client.messages.with_raw_response.create(
-                model=self._model,
-                max_tokens=question.tokens_max,
-                system=[
-                    {
-                        "type": "text",
-                        "text": question.system,
-                        "cache_control": {"type": "ephemeral"},
-                    }
-                ],
-                messages=[{"role": "user", "content": question.text}],
-                output_config={"format": {"type": "json_schema", "schema": self._schema(question)}},
-                timeout=timeout_s,
-            ),
-            self._sdk,
-            timeout_s=timeout_s,
-        )
+        with self._clients.lent() as client:
+            raw = await sent(
+                client.messages.with_raw_response.create(
+                    model=self._model,
+                    max_tokens=question.tokens_max,
+                    system=[
+                        {
+                            "type": "text",
+                            "text": question.system,
+                            "cache_control": {"type": "ephemeral"},
+                        }
+                    ],
+                    messages=[{"role": "user", "content": question.text}],
+                    output_config={
+                        "format": {"type": "json_schema", "schema": self._schema(question)}
+                    },
+                    timeout=timeout_s,
+                ),
+                self._sdk,
+                timeout_s=timeout_s,
+            )
         return _answer(object_in(raw.http_response.text))
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await asyncio.shield(self._client.close())
+        await self._clients.aclose()
 
     def _schema(self, question: Question) -> dict[str, Any]:
         """Return the schema in the form that the interface takes, made once."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final
 
+from processors.extractors.model.clients import Clients
 from processors.extractors.model.faults import half_sent
 from processors.extractors.model.provider import Answer, Question, Stop
 from processors.extractors.model.sdk import count, load_sdk, object_in, objects, sent
@@ -41,7 +41,9 @@ class OpenAIProvider:
         """
         self._sdk = load_sdk(NAME)
         self._model = model
-        self._client: Any = self._sdk.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+        self._clients = Clients(
+            lambda: self._sdk.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+        )
 
     @property
     def name(self) -> str:
@@ -59,32 +61,33 @@ class OpenAIProvider:
         Raises:
             ProviderFault: there is none.
         """
-        raw = await sent(
-            self._client.chat.completions.with_raw_response.create(
-                model=self._model,
-                max_completion_tokens=question.tokens_max,
-                messages=[
-                    {"role": "system", "content": question.system},
-                    {"role": "user", "content": question.text},
-                ],
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": question.schema_name,
-                        "strict": True,
-                        "schema": dict(question.schema),
+        with self._clients.lent() as client:
+            raw = await sent(
+                client.chat.completions.with_raw_response.create(
+                    model=self._model,
+                    max_completion_tokens=question.tokens_max,
+                    messages=[
+                        {"role": "system", "content": question.system},
+                        {"role": "user", "content": question.text},
+                    ],
+                    response_format={
+                        "type": "json_schema",
+                        "json_schema": {
+                            "name": question.schema_name,
+                            "strict": True,
+                            "schema": dict(question.schema),
+                        },
                     },
-                },
-                timeout=timeout_s,
-            ),
-            self._sdk,
-            timeout_s=timeout_s,
-        )
+                    timeout=timeout_s,
+                ),
+                self._sdk,
+                timeout_s=timeout_s,
+            )
         return _answer(object_in(raw.http_response.text))
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await asyncio.shield(self._client.close())
+        await self._clients.aclose()
 
 
 def _answer(body: dict[str, Any]) -> Answer:

@@ -45,6 +45,7 @@ class ModelFake:
         asked: the requests, in order.
         problems: what providers would have refused requests for.
         origin: where it listens.
+        keeps_connections: whether several requests may come over one connection, as in service.
     """
 
     replies: list[Reply] = field(default_factory=list)
@@ -53,6 +54,7 @@ class ModelFake:
     asked: list[Asked] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     origin: str = ""
+    keeps_connections: bool = False
 
     def base_url(self, interface: Interface) -> str:
         """Return what a client is to be given as the root of an interface."""
@@ -84,8 +86,9 @@ class ModelFake:
         self.problems += problems
         reply = Reply(status=400, code="; ".join(problems)) if problems else self._reply(asked)
         await asyncio.sleep(reply.delay_s)
-        # Each in a connection of its own: a client may live in another loop by the next request.
-        headers = {"Connection": "close", **reply.headers}
+        # Else each in a connection of its own: a client may live in another loop by the next one.
+        closing = {} if self.keeps_connections else {"Connection": "close"}
+        headers = {**closing, **reply.headers}
         body = _body(asked, reply)
         return _Sent(
             body,
@@ -189,7 +192,8 @@ def _body(asked: Asked, reply: Reply) -> str:
 def _listening(fake: ModelFake) -> tuple[uvicorn.Server, socket.socket]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    listener.listen(256)
+    # A burst of hundreds of connections must not be dropped in front of the server.
+    listener.listen(2_048)
     fake.origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     # It would tell of every connection that is broken off on purpose.
     config = uvicorn.Config(fake.app(), log_level="critical", lifespan="off")
