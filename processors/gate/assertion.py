@@ -35,7 +35,7 @@ _SUPPOSITION: Final = re.compile(
     r"|\b(?:imagine|imagines|imaginons|supposons|suppose|admettons) que (?:je |j'|mon |ma )"
     # Chinese, Japanese, Hindi
     "|(?:假如|假设|如果|要是|假使|倘若)我"
-    "(?!有空|有时间)"
+    "(?!有空|有时间|没记错|没弄错|记得没错)"
     "|もし(?:私|僕|俺|も)|仮に(?:私|僕|俺)"
     "|मान लीजिए|मान लो"
     "|अगर (?:मैं|मेरे)[^\u0964?]{0,60}"

@@ -153,7 +153,7 @@ MEDICATION: Final = Phrases(
             "naltrexon*",
         ),
         *("viagra", "sildenafil", "antidepress*", "antipsychotic*", "antidepressiv*"),
-        *("antidepresiv*", "insulina", "metformina", "blutdrucksenker", "betablocker"),
+        *("antidepresiv*", "insulina", "litio", "metformina", "blutdrucksenker", "betablocker"),
         *("beta blockers", "blood thinners", "tamoxifen", "prednison*", "oxycodon*", "lithium"),
         *("इंसुलिन", "मेटफॉर्मिन", "testosterone injections", "hormone therapy", "birth control pill"),
     ),

@@ -14,7 +14,7 @@ from schemas.proposals import Operation
 _NAME: Final = (
     r"(?:(?<![a-z0-9])(?:otp|2fa[- ]code|mfa[- ]code|one[- ]time (?:code|password|passcode|pin)|"
     r"(?:verification|authentication|authenticator|authorization|login|log-in|sign-in|sms|access|"
-    r"google|whatsapp|paypal|telegram|confirmation) (?:code|pin)|"
+    r"google|whatsapp|paypal|telegram|confirmation) (?:code|pin)|(?:sms|login|anmelde)-code|"
     r"bestätigungscode|sicherheitscode|einmal(?:code|passwort|kennwort)|freigabecode|m?tan|"
     r"código de (?:verificación|confirmación|seguridad|acceso|un solo uso)|"
     r"codigo de (?:verificacion|confirmacion|seguridad|acceso)|"

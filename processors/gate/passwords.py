@@ -59,7 +59,8 @@ _PIN: Final = re.compile(
     r"[^\n.!?\d]{0,25}?(?:\s|:|=|#)(?P<digits>\d{4,8})(?![\d\w.,/-]*\d)"
     r"|(?:alarm|door|gate|entry|building|front door|garage|safe|lock|locker|keypad|tür|eingangs)"
     r"[- ]?(?:code|combination|pin)[^\n.!?\d]{0,25}?(?:\s|:|=|#)\d{3,8}(?!\d)"
-    r"|(?:código de (?:la )?(?:alarma|puerta)|code (?:de la porte|d'entrée|de l'alarme|du portail))"
+    r"|(?:código de (?:la )?(?:alarma|puerta)|code (?:de la porte|d'entrée|de l'alarme|du "
+    r"portail|de (?:mon|ma|la|le|du) (?:coffre|maison|garage|porte|portail)))"
     r"[^\n.!?\d]{0,20}\d{3,8}(?!\d)"
     "|(?:暗証番号|门禁密码|门锁密码|पिन)[^\n\\d]{0,8}\\d{4,8}(?!\\d)",
     re.IGNORECASE,

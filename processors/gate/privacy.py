@@ -235,7 +235,7 @@ def _is_trait(reading: Reading, start: int, end: int) -> bool:
     ]
     if not BEING.isdisjoint(inside):
         return True
-    return len(reading.words) <= _BARE_WORDS
+    return not following and len(reading.words) <= _BARE_WORDS
 
 
 def _place(reading: Reading, position: int) -> int:

@@ -98,6 +98,7 @@ PHRASES: Final = Phrases(
         *("voted for", "i vote", "always vote", "votes for", "voting for", "party member"),
         *("member of the union", "union member", "union rep", "trade union member", "my union"),
         *("joined the union", "joined a union", "member of a union", "trade unionist"),
+        *("ig metall", "ver di", "cgt", "ccoo", "unison member", "teamsters", "comisiones obreras"),
         *("convicted of", "criminal record", "served time", "in prison for", "on parole"),
         *("went to jail", "was in jail", "was arrested", "got arrested", "spent time in prison"),
         *("overstayed my visa", "overstayed his visa", "deportation order", "applied for asylum"),
