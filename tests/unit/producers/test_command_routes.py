@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -34,7 +34,7 @@ from tests.unit.producers.test_commands_input import DECISION, END, FACT
 JSON = {"content-type": "application/json", "authorization": "Bearer key-of-acme"}
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/memories": FACT,
-    f"/v1/flags/{uuid4()}": DECISION,
+    f"/v1/flags/{UUID(int=7)}": DECISION,
     "/v1/conversations/end": END,
 }
 
