@@ -100,6 +100,11 @@ _SPEECH: Final = re.compile(
     '|(?:说|写道|問|问)[\uff1a:\uff0c,]?["\u300c]$'
 )
 _INTRODUCTION: Final = 40
+_NEAR: Final = 500
+"""Characters on either side of a quote, in which the marks of doubt are looked for first."""
+
+_ENDING: Final = re.compile(r"[!?\n]|\.(?!\d)")
+
 _PLACES_MAX: Final = 8
 """Places at which a quote is looked at, of those at which it stands."""
 
@@ -137,23 +142,37 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
 
 def _is_asserted(own: str, start: int, end: int, about: str) -> bool:
     """Tell whether the words between ``start`` and ``end`` are asserted where they stand."""
+    if _is_plain(own, start, end):
+        return True
     sentence, after = _around(own, start, end)
-    around = own[sentence[0] : max(sentence[1], after[1])]
-    plain = around.isascii()
-    if not (plain and not any(mark in around for mark in _JOKING)):
-        if _JOKE.search(own[sentence[0] : sentence[1]]) is not None:
-            return False
-        if after[1] - after[0] <= _JOKE_CHARACTERS_MAX and _JOKE.search(own[after[0] : after[1]]):
-            return False
+    if _is_joke(own, sentence, after):
+        return False
     if about == ABOUT_USER and _SPEECH.search(own[max(0, start - _INTRODUCTION) : start]):
         return False
-    if plain and not any(mark in around for mark in _SUPPOSING):
-        return not _is_question(own, sentence, start)
     # A supposition rules what follows it, or the quote begins with it.
     supposed = _SUPPOSITION.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
     if supposed is not None and supposed.start() < min(end, start + _INTRODUCTION):
         return False
     return not _is_question(own, sentence, start)
+
+
+def _is_joke(own: str, sentence: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Tell whether a sentence is called a joke, by itself or by a short one behind it."""
+    if _JOKE.search(own[sentence[0] : sentence[1]]) is not None:
+        return True
+    short = after[1] - after[0] <= _JOKE_CHARACTERS_MAX
+    return short and _JOKE.search(own[after[0] : after[1]]) is not None
+
+
+def _is_plain(own: str, start: int, end: int) -> bool:
+    """Tell cheaply of most statements that nothing near them could speak against them."""
+    near = own[max(0, start - _NEAR) : end + _NEAR]
+    if not near.isascii() or any(mark in near for mark in _JOKING):
+        return False
+    if any(mark in near for mark in _SUPPOSING) or '"' in own[max(0, start - 2) : start]:
+        return False
+    ending = _ENDING.search(own, max(start, end - 1))
+    return "'" not in own[max(0, start - 2) : start] and (ending is None or ending[0] != "?")
 
 
 def _is_question(own: str, sentence: tuple[int, int], start: int) -> bool:
