@@ -70,13 +70,16 @@ class OpenAIProvider:
                         {"role": "system", "content": question.system},
                         {"role": "user", "content": question.text},
                     ],
-                    response_format={
-                        "type": "json_schema",
-                        "json_schema": {
-                            "name": question.schema_name,
-                            "strict": True,
-                            "schema": dict(question.schema),
-                        },
+                    # Else the SDK walks through the schema by its own types, for each call.
+                    extra_body={
+                        "response_format": {
+                            "type": "json_schema",
+                            "json_schema": {
+                                "name": question.schema_name,
+                                "strict": True,
+                                "schema": question.schema,
+                            },
+                        }
                     },
                     timeout=timeout_s,
                 ),
