@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -87,6 +87,24 @@ def parameters(asked: Sequence[Named], *, model: str, dimension: int) -> dict[st
         "near_vectors": HalfVectors([halves for _, _, _, halves in near]),
         "near_most": [similar.most for _, _, similar, _ in near],
     }
+
+
+def only_memories(subject: UUID, memory_ids: Sequence[UUID]) -> Named:
+    """Return the question for the lineages of some versions."""
+    ids = tuple(memory_ids)
+    return Named(subject=subject, slots=(), statement_keys=(), memory_ids=ids, similar=())
+
+
+def tied(stored: Iterable[StoredMemory]) -> tuple[UUID, ...]:
+    """Return the versions that merges tie to some and that are not among them."""
+    held = {one.memory.memory_id: one for one in stored}
+    behind = (
+        memory_id
+        for one in held.values()
+        for memory_id in (one.merged_into, *one.memory.merged_from)
+        if memory_id is not None and memory_id not in held
+    )
+    return tuple(dict.fromkeys(behind))
 
 
 def memory_of(columns: Sequence[Any]) -> Memory:

@@ -104,8 +104,7 @@ ORDER BY asked.place, nearest.distance, nearest.memory_id;
 -- name: select_related
 -- For each question: every version of the lineages that hold one of the slots, statements or
 -- versions that it names, or one of the live statements nearest to a vector, which alone come with
--- their own; and of what a consolidation lets stand for any of these, with all that it stands for. A
--- row of a list says to which question, of which subject, it belongs.
+-- their own. A row of a list says to which question, of which subject, it belongs.
 WITH alike AS MATERIALIZED (
     SELECT
         asked.place, asked.subject, nearest.lineage_id, nearest.memory_id,
@@ -129,7 +128,7 @@ WITH alike AS MATERIALIZED (
         LIMIT asked.most
     ) AS nearest
     GROUP BY asked.place, asked.subject, nearest.lineage_id, nearest.memory_id
-), named_lineages AS (
+), lineages AS (
     SELECT named.place, memories.subject, memories.lineage_id
     FROM unnest(
         %(slot_places)b::integer[], %(slot_subjects)b::uuid[], %(slots)b::text[], %(abouts)b::text[]
@@ -149,27 +148,6 @@ WITH alike AS MATERIALIZED (
     JOIN memories ON memories.subject = named.subject AND memories.memory_id = named.memory_id
     UNION
     SELECT alike.place, alike.subject, alike.lineage_id FROM alike
-), standing AS (
-    -- What stands for any of them since a consolidation ...
-    SELECT place, subject, lineage_id FROM named_lineages
-    UNION
-    SELECT named_lineages.place, merged.subject, merged.lineage_id
-    FROM named_lineages
-    JOIN memories ON memories.subject = named_lineages.subject
-        AND memories.lineage_id = named_lineages.lineage_id
-    JOIN memories AS merged ON merged.subject = memories.subject
-        AND merged.memory_id = memories.merged_into
-), lineages AS (
-    -- ... and what such a version stands for besides.
-    SELECT place, subject, lineage_id FROM standing
-    UNION
-    SELECT standing.place, sources.subject, sources.lineage_id
-    FROM standing
-    JOIN memories ON memories.subject = standing.subject
-        AND memories.lineage_id = standing.lineage_id
-    CROSS JOIN LATERAL unnest(memories.merged_from) AS source (memory_id)
-    JOIN memories AS sources ON sources.subject = memories.subject
-        AND sources.memory_id = source.memory_id
 )
 SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,

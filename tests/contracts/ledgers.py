@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.events import (
+    MemoriesMerged,
     MemoryAdded,
     MemoryConfirmed,
     MemoryRetracted,
@@ -391,6 +392,26 @@ class LedgerContract:
             (stored,) = await site.related(memory_ids=[added.memory_id])
 
             assert (stored.retracted, stored.live) == (True, False)
+
+        play(act)
+
+    def test_finds_what_a_merge_ties_to_a_memory(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            sources = [(await site.writer.stored())[1].memory_id for _ in range(3)]
+            turn = await site.writer.turn()
+            merged = site.writer.new_memory(turn, merged_from=tuple(sources))
+            await site.writer.append(site.writer.outcome(turn, [MemoriesMerged(memory=merged)]))
+            _, other, _ = await site.writer.stored()
+            await site.catch_up()
+
+            for named in (merged.memory_id, *sources):
+                found = await site.related(memory_ids=[named])
+                assert {stored.memory.memory_id: stored.merged_into for stored in found} == {
+                    merged.memory_id: None,
+                    **dict.fromkeys(sources, merged.memory_id),
+                }
+            (alone,) = await site.related(memory_ids=[other.memory_id])
+            assert (alone.memory.memory_id, alone.live) == (other.memory_id, True)
 
         play(act)
 
