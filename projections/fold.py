@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 from uuid import UUID
 
 from projections.flag_fold import FlagRow, fold_flags
+from projections.rejection_fold import Rejection, RejectionKey, fold_rejections
 from projections.spending_fold import Spent, SpentOn, add_spending
 from projections.turn_fold import ClosedTurn, waiting_turn
 from schemas import ids
@@ -261,6 +262,7 @@ class SubjectState:
             from it alone nobody can tell which turn it closes.
         waiting: the turns that were deferred and not settled, by their id.
         flags: what was left to a person, by the flag's id.
+        rejected: what was refused, by the record that it was proposed for and its place there.
         spent: what asking models cost.
     """
 
@@ -270,6 +272,7 @@ class SubjectState:
     refused: dict[UUID, int] = field(default_factory=dict)
     waiting: dict[UUID, WaitingTurn] = field(default_factory=dict)
     flags: dict[UUID, FlagRow] = field(default_factory=dict)
+    rejected: dict[RejectionKey, Rejection] = field(default_factory=dict)
     spent: dict[SpentOn, Spent] = field(default_factory=dict)
 
     def refuse(self, outcome_id: UUID, offset: int) -> None:
@@ -306,6 +309,7 @@ class SubjectState:
         for change in changes(outcome, self.subject):
             self._change(change)
         fold_flags(self.flags, outcome)
+        fold_rejections(self.rejected, outcome)
         add_spending(self.spent, outcome)
         return True
 

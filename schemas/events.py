@@ -182,12 +182,15 @@ class ProposalRejected(Record):
     Attributes:
         operation: the operation's place in the proposal, from 0.
         reasons: every rule that refused it, so that one hit never hides another.
+        turn_id: the turn whose words it rests on, which of a session is one of many; ``None`` where
+            that cannot be told, and in what was recorded before it was.
     """
 
     event: Literal["proposal-rejected"] = "proposal-rejected"
     version: Literal[1] = 1
     operation: int = Field(ge=0)
     reasons: tuple[RejectionReason, ...] = Field(min_length=1)
+    turn_id: UUID | None = None
 
 
 class ProposalFlagged(Record):

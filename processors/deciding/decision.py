@@ -245,13 +245,15 @@ class Decision:
         return () if repeats else events
 
 
-def reject(place: int, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:
-    """Return the event by which the operation at a place is refused."""
-    return ProposalRejected(operation=place, reasons=reasons)
+def reject(
+    place: int, reasons: tuple[RejectionReason, ...], *, turn_id: UUID | None = None
+) -> ProposalRejected:
+    """Return the event by which the operation at a place, of a turn if one is known, is refused."""
+    return ProposalRejected(operation=place, reasons=reasons, turn_id=turn_id)
 
 
 def _rejected(item: Item, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:
-    return reject(item.index, reasons)
+    return reject(item.index, reasons, turn_id=item.saying.turn_id)
 
 
 def _same_attribute(stored: StoredMemory, operation: Operation) -> bool:

@@ -141,6 +141,16 @@ def _state(state: SubjectState) -> Any:
             }
             for flag_id, row in sorted(state.flags.items(), key=lambda item: item[0])
         ],
+        "rejected": [
+            {
+                "record_id": str(rejection.record_id),
+                "place": rejection.place,
+                "turn_id": None if rejection.turn_id is None else str(rejection.turn_id),
+                "reasons": [reason.value for reason in rejection.reasons],
+                "rejected_at": _moment(rejection.rejected_at),
+            }
+            for _, rejection in sorted(state.rejected.items(), key=lambda item: item[0])
+        ],
         "spent": [
             {
                 "day": on.day.isoformat(),

@@ -232,7 +232,11 @@ def _refusals(writer: GoldenWriter) -> None:
         mixed,
         Closing.STORED,
         [
-            ProposalRejected(operation=0, reasons=(RejectionReason.EVIDENCE_NOT_IN_USER_TEXT,)),
+            ProposalRejected(
+                operation=0,
+                reasons=(RejectionReason.EVIDENCE_NOT_IN_USER_TEXT,),
+                turn_id=mixed.turn_id,
+            ),
             MemoryAdded(memory=nuts),
             MemoryAdded(memory=brief),
         ],

@@ -294,7 +294,9 @@ def test_a_reference_to_nothing_is_refused(action: Action) -> None:
     subject = Subject()
     outcome = subject.says(1, operation("Lives in Pune", action=action, reference=uuid4()))
     assert outcome.events == (
-        ProposalRejected(operation=0, reasons=(RejectionReason.UNKNOWN_REFERENCE,)),
+        ProposalRejected(
+            operation=0, reasons=(RejectionReason.UNKNOWN_REFERENCE,), turn_id=outcome.turn_id
+        ),
     )
     assert outcome.closing is Closing.REJECTED
 
@@ -339,7 +341,9 @@ def test_a_retraction_of_nothing_is_refused() -> None:
     subject = Subject()
     outcome = subject.says(1, operation("Lives in Pune", action=RETRACT))
     assert outcome.events == (
-        ProposalRejected(operation=0, reasons=(RejectionReason.NOTHING_TO_RETRACT,)),
+        ProposalRejected(
+            operation=0, reasons=(RejectionReason.NOTHING_TO_RETRACT,), turn_id=outcome.turn_id
+        ),
     )
 
 
@@ -428,6 +432,7 @@ def test_one_refusal_costs_no_other_operation() -> None:
             RejectionReason.EVIDENCE_NOT_IN_USER_TEXT,
             RejectionReason.CONTENT_EMPTY,
         ),
+        turn_id=said.turn_id,
     )
     assert isinstance(second, MemoryAdded)
     assert third == ProposalRejected(operation=2, reasons=(RejectionReason.INVALID_ITEM,))

@@ -146,7 +146,7 @@ def test_an_approval_that_nothing_can_be_done_for_says_so() -> None:
     outcome = subject.closes(ruling(flag, approved=True))
     assert kinds(outcome.events) == ["flag-approved", "proposal-rejected"]
     assert outcome.events[1] == ProposalRejected(
-        operation=0, reasons=(RejectionReason.UNKNOWN_REFERENCE,)
+        operation=0, reasons=(RejectionReason.UNKNOWN_REFERENCE,), turn_id=flag.turn_id
     )
     assert outcome.closing is Closing.REJECTED
 

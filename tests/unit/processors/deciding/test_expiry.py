@@ -148,8 +148,11 @@ def test_what_had_ceased_before_it_was_said_is_refused_and_displaces_nothing(slo
     subject = Subject()
     subject.says(1, operation("Something that holds", slot=slot))
     over = operation("Something that is over", slot=slot, expires_at=day(4))
-    assert subject.says(5, over).events == (
-        ProposalRejected(operation=0, reasons=(RejectionReason.ALREADY_PAST,)),
+    outcome = subject.says(5, over)
+    assert outcome.events == (
+        ProposalRejected(
+            operation=0, reasons=(RejectionReason.ALREADY_PAST,), turn_id=outcome.turn_id
+        ),
     )
     assert subject.live(slot) == ["Something that holds"]
 

@@ -180,7 +180,7 @@ def test_two_merges_do_not_share_a_source() -> None:
     outcome = consolidate(subject, merging("Ran first", ran[:2]), merging("Ran then", ran[1:]))
     assert isinstance(outcome.events[0], MemoriesMerged)
     assert outcome.events[1] == ProposalRejected(
-        operation=1, reasons=(RejectionReason.UNFOUNDED_MERGE,)
+        operation=1, reasons=(RejectionReason.UNFOUNDED_MERGE,), turn_id=outcome.turn_id
     )
 
 
@@ -302,7 +302,9 @@ def test_what_was_said_again_after_the_contradiction_was_found_stays() -> None:
     assert isinstance(flag, ProposalFlagged)
     subject.says(25, operation("Commutes to Hinjewadi", slot=Slot.ROUTINE))
     rejected = subject.closes(ruling(flag, approved=True)).events[1]
-    assert rejected == ProposalRejected(operation=0, reasons=(RejectionReason.CONTRADICTION,))
+    assert rejected == ProposalRejected(
+        operation=0, reasons=(RejectionReason.CONTRADICTION,), turn_id=flag.turn_id
+    )
     assert len(served(subject)) == 2
 
 

@@ -77,7 +77,11 @@ def test_the_words_of_one_turn_are_no_evidence_for_another() -> None:
     stolen = operation("Likes tea", quote="like tea", slot=Slot.PREFERENCE, turn_id=HELLO.turn_id)
     outcome = Subject().closes(occasion, proposed(occasion.record_id, [stolen]))
     assert outcome.events == (
-        ProposalRejected(operation=0, reasons=(RejectionReason.EVIDENCE_NOT_IN_USER_TEXT,)),
+        ProposalRejected(
+            operation=0,
+            reasons=(RejectionReason.EVIDENCE_NOT_IN_USER_TEXT,),
+            turn_id=HELLO.turn_id,
+        ),
     )
     assert closings(outcome.settled) == {0: Closing.NOTHING_FOUND, 1: Closing.REJECTED}
 
