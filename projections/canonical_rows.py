@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final, TypeAlias
@@ -11,6 +12,7 @@ from uuid import UUID
 
 from projections.flag_fold import FlagRow
 from projections.fold import MemoryRow
+from projections.rejection_fold import Rejection
 from projections.turn_fold import ClosedTurn
 from projections.vectors import usable_halves
 from schemas.memory import statement_key
@@ -76,6 +78,7 @@ FLAG_COLUMNS: Final = (
     "decided_at",
     "decided_by_turn",
 )
+REJECTION_COLUMNS: Final = ("record_id", "place", "turn_id", "reasons", "rejected_at")
 
 
 def row_of_columns(columns: Sequence[object]) -> CanonicalRow:
@@ -159,6 +162,18 @@ def flag_row_of_fold(flag_id: UUID, row: FlagRow, *, tenant: str | None) -> Cano
         values |= row.decided.decision.model_dump(exclude={"event", "version"})
         values["decided_by_turn"] = row.decided.turn_id
     assert values.keys() == set(FLAG_COLUMNS), "a flag has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
+    return _spelled(values)
+
+
+def rejection_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
+    """Return the spelling of an operation that was refused, its columns in the order above."""
+    return _spelled(dict(zip(REJECTION_COLUMNS, columns, strict=True)))
+
+
+def rejection_row_of_fold(rejection: Rejection) -> CanonicalRow:
+    """Return the spelling of an operation that was refused in a fold."""
+    values: dict[str, object] = asdict(rejection)
+    assert values.keys() == set(REJECTION_COLUMNS), "a refusal has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
     return _spelled(values)
 
 

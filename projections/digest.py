@@ -17,6 +17,8 @@ from projections.canonical_rows import (
     digest_of,
     flag_row_of_columns,
     flag_row_of_fold,
+    rejection_row_of_columns,
+    rejection_row_of_fold,
     row_of_columns,
     row_of_fold,
     waiting_row_of_columns,
@@ -38,9 +40,13 @@ from schemas.topics import memories_topic
 _QUERIES: Final = load_queries("projections", "sql/digest.sql")
 _SUBJECTS_A_READ: Final = 500
 
-RowKey: TypeAlias = tuple[Literal["memory", "turn", "waiting", "flag"], UUID]
+RowKey: TypeAlias = (
+    tuple[Literal["memory", "turn", "waiting", "flag"], UUID]
+    | tuple[Literal["rejection"], UUID, int]
+)
 Rows: TypeAlias = dict[RowKey, CanonicalRow]
-"""A subject's rows by the id of the memory, of the turn or of the flag."""
+"""A subject's rows by the id of the memory, of the turn or of the flag; what was refused, by the
+record that it was proposed for and its place there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,7 +54,7 @@ class _Table:
     """What the table holds of a subject.
 
     Attributes:
-        rows: memories, closed turns, turns that wait, and flags.
+        rows: memories, closed turns, turns that wait, flags, and what was refused.
         turns: the turns that were read and not buried, closed or not.
     """
 
@@ -65,7 +71,8 @@ class Difference:
         partition: its partition.
         table_digest: what the table's rows come to.
         log_digest: what the rows of the log's fold come to.
-        missing: ids of memories, turns and flags that the log has and the table has not.
+        missing: ids of memories, turns and flags, and of records of whose proposals something was
+            refused, that the log has and the table has not.
         surplus: ids of those that the table has and the log has not.
         changed: ids of those that both have, differently.
     """
@@ -87,7 +94,8 @@ class Comparison:
         generation: the generation.
         positions: up to which offset of the memories topic, by partition.
         subjects: how many subjects were compared.
-        rows: how many rows the log's fold has: memories, closed turns, turns that wait, and flags.
+        rows: how many rows the log's fold has: memories, closed turns, turns that wait, flags and
+            what was refused.
         unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
             unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
@@ -182,7 +190,7 @@ class ReadModelComparer:
                         tally.add(one, table.rows, log_rows)
             tables = await self._tables(connection, [system], frozenset())
             table = tables.get(system, _Table())
-            # Nothing of it waits, and it has no flags.
+            # Nothing of it waits, was refused or left to a person.
             log_rows = self._rows_of(of_system, table.turns, tenant=None, partition=0)
             tally.add(system, table.rows, log_rows)
         return Comparison(
@@ -221,6 +229,10 @@ class ReadModelComparer:
         cursor = await connection.execute(_QUERIES["select_flags"], asked, binary=True)
         for subject, flag_id, *columns in await cursor.fetchall():
             found[subject].rows["flag", flag_id] = flag_row_of_columns((flag_id, *columns))
+        cursor = await connection.execute(_QUERIES["select_rejections"], asked, binary=True)
+        for subject, record_id, place, *columns in await cursor.fetchall():
+            row = rejection_row_of_columns((record_id, place, *columns))
+            found[subject].rows["rejection", record_id, place] = row
         cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         for subject, turn_id, closing, offset, settled_offset in await cursor.fetchall():
             if subject in erased or offset in erased_offsets:
@@ -261,6 +273,8 @@ class ReadModelComparer:
                 rows["waiting", turn_id] = waiting_row_of_fold(waiting, partition=partition)
             for flag_id, flag in state.flags.items():
                 rows["flag", flag_id] = flag_row_of_fold(flag_id, flag, tenant=tenant)
+            for (record_id, place), rejection in state.rejected.items():
+                rows["rejection", record_id, place] = rejection_row_of_fold(rejection)
         return rows
 
     def _rows_of_memories(self, state: SubjectState) -> Rows:
@@ -311,7 +325,7 @@ class _Tally:
 
 
 def _ids(keys: Iterable[RowKey]) -> tuple[UUID, ...]:
-    return tuple(sorted({row_id for _, row_id in keys}))
+    return tuple(sorted({key[1] for key in keys}))
 
 
 def _chunks(subjects: Collection[UUID]) -> Iterator[list[UUID]]:

@@ -17,6 +17,7 @@ from projections.columns import (
 )
 from projections.flag_fold import decided_flags, raised_flags
 from projections.opening import OpenedOutcome
+from projections.rejection_fold import rejections
 from projections.spending_fold import spent_by
 from projections.turn_fold import waiting_turn
 from schemas.records import Closing
@@ -49,7 +50,13 @@ def statements(counted: Sequence[OpenedOutcome]) -> Iterator[Statement]:
     Args:
         counted: the outcomes, each the first of its turn, in the order of each partition.
     """
-    found = (_defer(counted), _settle(counted), _raise(counted), _decide(counted))
+    found = (
+        _defer(counted),
+        _settle(counted),
+        _raise(counted),
+        _decide(counted),
+        _reject(counted),
+    )
     yield from (statement for statement in found if statement is not None)
 
 
@@ -147,4 +154,18 @@ def _decide(counted: Sequence[OpenedOutcome]) -> Statement | None:
         "reasons": [flag.decision.reason for _, flag in decided],
         "decided_at": [flag.decision.decided_at for _, flag in decided],
         "decided_by_turns": [flag.turn_id for _, flag in decided],
+    }
+
+
+def _reject(counted: Sequence[OpenedOutcome]) -> Statement | None:
+    rejected = [(opened, one) for opened in counted for one in rejections(opened.outcome)]
+    if not rejected:
+        return None
+    return "reject_operations", {
+        "subjects": [opened.subject for opened, _ in rejected],
+        "record_ids": [one.record_id for _, one in rejected],
+        "places": [one.place for _, one in rejected],
+        "turn_ids": [one.turn_id for _, one in rejected],
+        "reasons": [array_text(reason.value for reason in one.reasons) for _, one in rejected],
+        "rejected_at": [one.rejected_at for _, one in rejected],
     }

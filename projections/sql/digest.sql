@@ -13,7 +13,8 @@ SELECT partition, next_offset FROM positions WHERE topic = %(topic)s ORDER BY pa
 SELECT subject FROM memories
 UNION SELECT subject FROM turns
 UNION SELECT subject FROM waiting_turns
-UNION SELECT subject FROM flags;
+UNION SELECT subject FROM flags
+UNION SELECT subject FROM rejections;
 
 -- name: select_memories
 -- Return every column of some subjects' memories that the log decides: a vector that was made later
@@ -47,6 +48,12 @@ SELECT
     subject, flag_id, tenant, state, turn_id, conversation_id, reasons, proposed, said_at,
     utc_offset_minutes, flagged_at, actor, reason, decided_at, decided_by_turn
 FROM flags
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_rejections
+-- Return every column of what was refused of some subjects.
+SELECT subject, record_id, place, turn_id, reasons, rejected_at
+FROM rejections
 WHERE subject = ANY (%(subjects)b::uuid[]);
 
 -- name: select_spending

@@ -373,6 +373,16 @@ SET
     decided_by_turn = excluded.decided_by_turn
 WHERE flags.decided_at IS NULL;
 
+-- name: reject_operations
+-- Note which operations were refused, and why; one that is known already stays as it is.
+INSERT INTO rejections (subject, record_id, place, turn_id, reasons, rejected_at)
+SELECT subject, record_id, place, turn_id, reasons::text[], rejected_at
+FROM unnest(
+    %(subjects)b::uuid[], %(record_ids)b::uuid[], %(places)b::integer[], %(turn_ids)b::uuid[],
+    %(reasons)b::text[], %(rejected_at)b::timestamptz[]
+) AS listed (subject, record_id, place, turn_id, reasons, rejected_at)
+ON CONFLICT (subject, record_id, place) DO NOTHING;
+
 -- name: add_spending
 -- Add what asking models cost to the sums, in one order for every writer.
 INSERT INTO spending (

@@ -55,5 +55,6 @@ FROM (
 -- name: ping
 -- Find out whether the database answers and has the tables that questions read; reads no row.
 SELECT
-FROM read_model, positions, open_turns, turns, memories, waiting_turns, flags, spending
+FROM read_model, positions, open_turns, turns, memories, waiting_turns, flags, spending,
+    rejections
 LIMIT 0;

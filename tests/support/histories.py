@@ -33,6 +33,7 @@ from tests.support.log_writer import NOON, at, memory
 
 SUBJECT = UUID(int=1)
 GENERATION = "g1"
+_EMPTY = (RejectionReason.CONTENT_EMPTY,)
 
 
 def turn_number(number: int) -> UUID:
@@ -147,7 +148,11 @@ def _events(
             replaces=tuple(draw(st.lists(st.sampled_from(targets), max_size=2))),
         ),
         MemoryRetracted(memory_id=target, turn_id=turn_id, quote="not so", retracted_at=moment),
-        ProposalRejected(operation=0, reasons=(RejectionReason.CONTENT_EMPTY,)),
+        ProposalRejected(
+            operation=draw(st.integers(0, 1)),
+            reasons=draw(st.sampled_from([_EMPTY, (*_EMPTY, RejectionReason.SECRET)])),
+            turn_id=draw(st.none() | st.just(turn_id)),
+        ),
         _flagged(turn_id, draw(st.integers(1, 2))),
         FlagApproved(flag_id=_flag_id(1), actor="ann", reason="it is so", decided_at=moment),
         FlagRefused(flag_id=_flag_id(2), actor="ben", reason="it is not", decided_at=moment),
@@ -237,6 +242,9 @@ def _again_and_again() -> list[Outcome]:
                 memory_id=first, turn_id=turn_id, quote="not so", retracted_at=at(number)
             ),
             _flagged(turn_id, 1),
+            ProposalRejected(operation=0, reasons=_EMPTY, turn_id=turn_id),
+            ProposalRejected(operation=0, reasons=(RejectionReason.SECRET,)),
+            ProposalRejected(operation=1, reasons=_EMPTY),
             FlagApproved(flag_id=_flag_id(1), actor="ann", reason="yes", decided_at=at(number)),
             FlagRefused(flag_id=_flag_id(1), actor="ben", reason="no", decided_at=at(number)),
         ]
@@ -254,4 +262,5 @@ def _again_and_again() -> list[Outcome]:
 
 
 AGAIN_AND_AGAIN = _again_and_again()
-"""What chance seldom makes: every sort of change several times, of one version, turn and flag."""
+"""What chance seldom makes: every sort of change several times, of one version, turn, flag and
+operation."""

@@ -16,6 +16,8 @@ from projections.canonical_rows import (
     closed_turn_rows,
     flag_row_of_columns,
     flag_row_of_fold,
+    rejection_row_of_columns,
+    rejection_row_of_fold,
     row_of_columns,
     row_of_fold,
     waiting_row_of_columns,
@@ -98,6 +100,7 @@ async def _table_and_fold(
         flag_row_of_fold(flag_id, row, tenant=writer.keys.tenant)
         for flag_id, row in state.flags.items()
     ]
+    folded += [rejection_row_of_fold(rejection) for rejection in state.rejected.values()]
     folded += [
         f"{on.day} {on.extractor} {on.model} {spent.closings} {spent.turns} "
         f"{list(spent.usage.model_dump().values())}"
@@ -130,7 +133,9 @@ async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
         found = await connection.execute(_QUERIES["select_waiting"], asked, binary=True)
         rows += [waiting_row_of_columns(columns) for _, _, *columns in await found.fetchall()]
         found = await connection.execute(_QUERIES["select_flags"], asked, binary=True)
-        return rows + [flag_row_of_columns(columns) for _, *columns in await found.fetchall()]
+        rows += [flag_row_of_columns(columns) for _, *columns in await found.fetchall()]
+        found = await connection.execute(_QUERIES["select_rejections"], asked, binary=True)
+        return rows + [rejection_row_of_columns(columns) for _, *columns in await found.fetchall()]
 
 
 async def _spending(projection: Projection) -> dict[tuple[Any, ...], tuple[int, ...]]:

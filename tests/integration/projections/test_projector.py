@@ -20,6 +20,8 @@ from schemas.events import (
     MemoryAdded,
     MemoryConfirmed,
     MemorySuperseded,
+    ProposalRejected,
+    RejectionReason,
     Renewal,
 )
 from schemas.keyring import Keyring
@@ -60,7 +62,11 @@ async def _write_what_waits_and_is_flagged(writer: LogWriter, known: Memory) -> 
     await writer.settle(first, second, extractor="e", model="m", usage=Usage(calls=1))
     turn = await writer.turn()
     flag = writer.flag(turn)
-    await writer.append(writer.outcome(turn, [flag], closing=Closing.FLAGGED))
+    refusals = [
+        ProposalRejected(operation=place, reasons=(RejectionReason.SECRET,), turn_id=turn_id)
+        for place, turn_id in ((1, turn.turn_id), (2, None))
+    ]
+    await writer.append(writer.outcome(turn, [flag, *refusals], closing=Closing.FLAGGED))
     decision = await writer.turn()
     refused = FlagRefused(flag_id=flag.flag_id, actor="a", reason="no", decided_at=at(30))
     await writer.append(writer.outcome(decision, [refused], closing=Closing.NOTHING_FOUND))
@@ -84,7 +90,7 @@ def test_what_was_written_is_in_the_table_as_the_fold_of_the_log_has_it(
             compared = await projection.compare()
 
             assert compared.differences == ()
-            assert (compared.subjects, compared.rows) == (5 + 1, 5 * (3 + 3 + 7 + 1 + 1))
+            assert (compared.subjects, compared.rows) == (5 + 1, 5 * (3 + 3 + 7 + 1 + 1 + 2))
             await eventually(
                 lambda: asyncio.sleep(0, projector.ready), what="the projector to be ready"
             )
@@ -141,6 +147,7 @@ async def _everything(projection: Projection) -> list[list[tuple[object, ...]]]:
         await projection.rows("SELECT * FROM partitions ORDER BY partition"),
         await projection.rows("SELECT * FROM waiting_turns ORDER BY turn_id"),
         await projection.rows("SELECT * FROM flags ORDER BY flag_id"),
+        await projection.rows("SELECT * FROM rejections ORDER BY record_id, place"),
         await projection.rows("SELECT * FROM spending ORDER BY partition, day"),
     ]
 

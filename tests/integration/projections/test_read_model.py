@@ -16,7 +16,7 @@ from schemas.errors import (
     MigrationError,
     ReadModelUnavailable,
 )
-from schemas.events import MemoryAdded
+from schemas.events import MemoryAdded, ProposalRejected, RejectionReason
 from tests.conftest import TestStores
 from tests.support.projection import opened
 
@@ -117,13 +117,14 @@ def test_a_connection_that_names_no_subject_sees_nothing(stores: TestStores) -> 
                 turn = await writer.turn()
                 added = MemoryAdded(memory=writer.new_memory(turn))
                 flagged = writer.flag(turn)
+                refused = ProposalRejected(operation=2, reasons=(RejectionReason.SECRET,))
                 offset = await writer.append(
-                    writer.outcome(turn, [added, flagged], extractor="e", model="m")
+                    writer.outcome(turn, [added, flagged, refused], extractor="e", model="m")
                 )
                 await projection.outcome_applied(writer.partition, offset)
 
             async with projection.read_model.connection() as connection:
-                for table in ("memories", "turns", "waiting_turns", "flags"):
+                for table in ("memories", "turns", "waiting_turns", "flags", "rejections"):
                     # No condition on the subject: the wall has to hold by itself.
                     query = f"SELECT subject FROM {table}"  # noqa: S608 - a name from this file
                     assert await (await connection.execute(query)).fetchall() == []
@@ -152,6 +153,7 @@ def test_a_connection_that_names_no_subject_sees_nothing(stores: TestStores) -> 
 _WRITES_OF_OTHERS = (
     "INSERT INTO flags (subject, flag_id, tenant) VALUES (%(other)s, %(other)s, 'ours')",
     "INSERT INTO waiting_turns VALUES (%(other)s, %(other)s, 0, 0, 'c', 'session', now(), now())",
+    "INSERT INTO rejections VALUES (%(other)s, %(other)s, 0, NULL, '{secret}', now())",
     "INSERT INTO spending VALUES (0, '2026-03-01', 'theirs', 'e', 'm', 1, 1, 1, 1, 1, 1, 1)",
 )
 
