@@ -197,7 +197,8 @@ class ProposalFlagged(Record):
     """Code leaves one operation of a proposal to a person.
 
     Attributes:
-        flag_id: names it in the queue; derived from the outcome and the operation's place.
+        flag_id: names it in the queue; derived from the outcome and the operation's place, of a
+            contradiction from its two memories: of equal ones the first counts.
         operation: the operation's place in the proposal, from 0.
         reasons: why a person must decide, each in ``LEFT_TO_A_PERSON``.
         proposed: the operation itself, which the person is shown.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid4
@@ -70,6 +71,21 @@ def memory_id(outcome: UUID, index: int) -> UUID:
 def flag_id(outcome: UUID, index: int) -> UUID:
     """Return the id of the flag on the operation at ``index`` of an outcome."""
     return _derived(b"flag", outcome.bytes, index.to_bytes(4, "big"))
+
+
+def contradiction_flag_id(older: UUID, newer: UUID, last_said: datetime) -> UUID:
+    """Return the id of the flag on two memories that cannot both hold.
+
+    It follows from the two alone, so that one that is found again is the same flag, and a person is
+    not asked twice.
+
+    Args:
+        older: the memory that would end.
+        newer: the memory that speaks against it.
+        last_said: when the older one was said last: said again, it is another question.
+    """
+    moment = last_said.astimezone(UTC).isoformat().encode()
+    return _derived(b"contradiction", older.bytes, newer.bytes, moment)
 
 
 def flag_decision_id(flag: UUID) -> UUID:

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from processors.deciding.considered import Item
 from processors.placement import last_said
 from processors.versions import Versions
+from schemas import ids
 from schemas.events import MemoryEnded, RejectionReason
 from schemas.ports import StoredMemory
 from schemas.proposals import Operation
 
 
-def contradict(versions: Versions, item: Item) -> Operation | RejectionReason:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contradiction:
+    """Two memories that cannot both hold.
+
+    Attributes:
+        operation: what a person is shown: ``reference`` was said last longer ago than ``against``.
+        flag_id: the id of the flag.
+    """
+
+    operation: Operation
+    flag_id: UUID
+
+
+def contradict(versions: Versions, item: Item) -> Contradiction | RejectionReason:
     """Return the contradiction as a person is to see it, or why it is none.
 
-    Which of the two was said first is told by what is known, not by the model: ``reference`` of
-    what is returned is the one that was said last longest ago.
+    Which of the two was said first is told by what is known, not by the model.
     """
     found = _pair(versions, item)
     if isinstance(found, RejectionReason):
         return found
     older, newer = sorted(found, key=lambda stored: (_last_said(versions, stored), _id(stored)))
-    return item.operation.model_copy(
-        update={"reference": older.memory.memory_id, "against": newer.memory.memory_id}
+    named = {"reference": older.memory.memory_id, "against": newer.memory.memory_id}
+    return Contradiction(
+        operation=item.operation.model_copy(update=named),
+        flag_id=ids.contradiction_flag_id(
+            older.memory.memory_id, newer.memory.memory_id, _last_said(versions, older)
+        ),
     )
 
 

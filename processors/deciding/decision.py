@@ -117,7 +117,8 @@ class Decision:
         found = contradict(self._versions, item)
         if isinstance(found, RejectionReason):
             return found
-        return (self._flagged(item, found, (RejectionReason.CONTRADICTION,)),)
+        flagged = self._flagged(item, found.operation, (RejectionReason.CONTRADICTION,))
+        return (flagged.model_copy(update={"flag_id": found.flag_id}),)
 
     def _flagged(
         self, item: Item, proposed: Operation, reasons: tuple[RejectionReason, ...]

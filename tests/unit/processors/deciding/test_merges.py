@@ -269,6 +269,24 @@ def test_a_contradiction_is_left_to_a_person_with_the_older_one_named_as_such(
     assert len(served(subject)) == 2
 
 
+def test_a_contradiction_that_is_found_again_is_the_same_flag_until_the_older_is_said_again() -> (
+    None
+):
+    subject = Subject()
+    commutes, lives = commuter(subject)
+
+    def found() -> UUID:
+        (event,) = consolidate(subject, contradiction(commutes, lives)).events
+        assert isinstance(event, ProposalFlagged)
+        return event.flag_id
+
+    first = found()
+    subject.says(10, operation("Lives in Bangalore"))
+    assert found() == first
+    subject.says(9.5, operation("Commutes to Hinjewadi", slot=Slot.ROUTINE))
+    assert found() != first
+
+
 def test_an_approved_contradiction_ends_the_older_one_when_the_newer_began() -> None:
     subject = Subject()
     commutes, lives = commuter(subject)
