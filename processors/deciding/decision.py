@@ -207,7 +207,8 @@ class Decision:
             if stored is not None
             and (stored.memory.valid_to is None or statement.said_at < stored.memory.valid_to)
         ]
-        return max(twins, key=lambda stored: stored.live, default=None)
+        slot = statement.memory.slot
+        return max(twins, key=lambda it: (it.live, it.memory.slot is slot), default=None)
 
     def _confirmed_by(
         self, statement: Statement, held: StoredMemory

@@ -211,6 +211,18 @@ def test_the_same_statement_in_another_slot_confirms() -> None:
     assert kinds(outcome.events) == ["memory-confirmed"]
 
 
+def test_of_the_same_statement_in_two_slots_the_one_of_the_same_slot_is_confirmed() -> None:
+    for slot in (Slot.PREFERENCE, Slot.RESIDENCE):
+        subject = Subject()
+        subject.says(1, operation("Pune", slot=Slot.PREFERENCE))
+        subject.says(1, operation("Pune", slot=Slot.RESIDENCE))
+        subject.says(2, operation("Pune", slot=slot))
+        confirmed = {
+            row.memory.slot for row in subject.state.memories.values() if row.confirmations
+        }
+        assert confirmed == {slot}
+
+
 def test_a_note_with_the_same_words_does_not_keep_a_slot_from_changing() -> None:
     subject = Subject()
     subject.says(1, operation("Works as a nurse", slot=Slot.NOTE))
