@@ -112,6 +112,27 @@ def test_a_sensitive_matter_is_kept_when_the_user_asks_for_just_that(
     assert found == (set() if asked else {"sensitive_category"})
 
 
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Ich habe Asthma, merk dir das bitte nicht", "Ich habe Asthma"),
+        (
+            "\u4e0d\u8981\u8bb0\u4f4f\u6211\u6709\u7cd6\u5c3f\u75c5",
+            "\u6211\u6709\u7cd6\u5c3f\u75c5",
+        ),
+        ("No recuerdes que tengo asma, no lo guardes", "tengo asma"),
+    ],
+)
+def test_who_asks_for_something_not_to_be_remembered_did_not_ask_for_it(
+    text: str, quote: str
+) -> None:
+    assert judged(note(quote), text) == {"sensitive_category"}
+
+
+def test_a_number_whose_check_digit_does_not_fit_is_no_card() -> None:
+    assert judged(note("It said 4111111111111112"), "It said 4111111111111112") == set()
+
+
 def test_a_request_does_not_lift_what_belongs_to_somebody_else() -> None:
     text = "Remember that my wife takes lithium"
     assert judged(note("Takes lithium", text, about="wife"), text) == {"third_person_private"}
