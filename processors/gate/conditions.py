@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from processors.gate.phrases import Phrases
+from processors.gate.phrases import Phrases, word_set
 
 CONDITIONS: Final = Phrases(
     spaced=(
@@ -221,6 +221,12 @@ TOPICS: Final = Phrases(
     ),
 )
 """What makes a condition a topic: somebody works on it, reads of it, gives for it."""
+
+MOODS: Final = word_set("depressed anxiety ansiedad anxieux anxieuse")
+"""Conditions whose names are moods as well, where a word of ``OCCASIONS`` follows."""
+
+OCCASIONS: Final = word_set("about over por pour")
+"""Words behind a mood that tell what it is about: depressed about the election."""
 
 HAVING: Final = Phrases(
     spaced=(

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final
 
 from processors.about import ABOUT_ASSISTANT, canonical_about
-from processors.gate.conditions import CONDITIONS, HAVING, MEDICATION, TOPICS
+from processors.gate.conditions import CONDITIONS, HAVING, MEDICATION, MOODS, OCCASIONS, TOPICS
 from processors.gate.evidence import keeps_whole_turn
 from processors.gate.persons import speaks_of_other
 from processors.gate.reading import Reading
@@ -126,7 +126,7 @@ def matters(reading: Reading) -> tuple[Matter, ...]:
 
 def _matters(reading: Reading) -> Iterator[Matter]:
     for start, end in islice(CONDITIONS.found(reading), _HITS_MAX):
-        if _is_had(reading, start):
+        if _is_had(reading, start) and not _is_mood(reading, start, end):
             yield _matter(reading, start, end)
     for start, end in islice(MEDICATION.found(reading), _HITS_MAX):
         clause = _clause(reading.folded, start)
@@ -203,6 +203,13 @@ def _is_had(reading: Reading, start: int) -> bool:
     return HAVING.occur(reading, near[0].start, start) and not TOPICS.occur(
         reading, near[0].start, start
     )
+
+
+def _is_mood(reading: Reading, start: int, end: int) -> bool:
+    if reading.folded[start:end] not in MOODS:
+        return False
+    behind = _place(reading, end)
+    return behind < len(reading.words) and reading.words[behind].text in OCCASIONS
 
 
 def _is_topic(reading: Reading, clause: tuple[int, int]) -> bool:
