@@ -161,7 +161,7 @@ class Memories:
             "limit": limit + 1,
         }
         rows = await read_rows(self._read_model, subject, _QUERIES["list_memories"], parameters)
-        return self._page([_listed(row) for row in rows], listing, limit)
+        return self._page([listed_memory(row) for row in rows], listing, limit)
 
     def _page(self, found: list[ListedMemory], listing: bytes, limit: int) -> MemoryPage:
         memories = tuple(found[:limit])
@@ -200,7 +200,8 @@ def _check(*, history: bool, as_of: datetime | None, limit: int) -> None:
         )
 
 
-def _listed(row: Row) -> ListedMemory:
+def listed_memory(row: Row) -> ListedMemory:
+    """Return a version of a row that has a column for each of its fields."""
     fields: dict[str, Any] = {
         name: value.astimezone(UTC) if isinstance(value, datetime) else value
         for name, value in row.items()

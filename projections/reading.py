@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -22,20 +22,45 @@ async def read_rows(
 ) -> list[Row]:
     """Return the rows that a query finds where only one subject's rows can be seen.
 
-    Beginning, naming the subject, the query and the end travel together. psycopg's own transaction
-    block would wait for an answer after each of them.
+    Raises:
+        ReadModelUnavailable: the read model cannot be reached.
+    """
+    (rows,) = await _read(read_model, subject, "begin_reading", [query], parameters)
+    return rows
+
+
+async def read_answers(
+    read_model: ReadModel, subject: UUID, queries: Sequence[str], parameters: Mapping[str, Any]
+) -> list[list[Row]]:
+    """Return the rows that each of some queries finds, all of them in one state of the tables.
 
     Raises:
         ReadModelUnavailable: the read model cannot be reached.
     """
+    return await _read(read_model, subject, "begin_reading_one_state", queries, parameters)
+
+
+async def _read(
+    read_model: ReadModel,
+    subject: UUID,
+    begin: str,
+    queries: Sequence[str],
+    parameters: Mapping[str, Any],
+) -> list[list[Row]]:
+    """Ask queries where only one subject's rows can be seen.
+
+    Beginning, naming the subject, the queries and the end travel together. psycopg's own
+    transaction block would wait for an answer after each of them.
+    """
     async with read_model.connection() as connection:
-        cursor = connection.cursor(binary=True, row_factory=dict_row)
+        cursors = [connection.cursor(binary=True, row_factory=dict_row) for _ in queries]
         async with connection.pipeline():
-            await connection.execute(_QUERIES["begin_reading"])
+            await connection.execute(_QUERIES[begin])
             await name_subjects(connection, [subject])
-            await cursor.execute(query, parameters)
+            for cursor, query in zip(cursors, queries, strict=True):
+                await cursor.execute(query, parameters)
             await connection.execute(_QUERIES["end_reading"])
-        return list(await cursor.fetchall())
+        return [list(await cursor.fetchall()) for cursor in cursors]
 
 
 def provenance_of(column: Mapping[str, Any] | None) -> Provenance | None:

@@ -10,6 +10,7 @@ The hierarchy::
     │   └── MigrationError        a database's schema is not the one this version was made for
     ├── UnknownTenant             no such tenant
     ├── UnknownFlag               the tenant has no such flag
+    ├── UnknownTurn               the user has no such turn
     ├── FlagDecided               the flag was decided already, and in another way
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
     ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
@@ -81,6 +82,10 @@ class UnknownTenant(MemledgerError):
 
 class UnknownFlag(MemledgerError):
     """No user of the tenant has such a flag."""
+
+
+class UnknownTurn(MemledgerError):
+    """The user has no such turn, nor another record of that id."""
 
 
 class FlagDecided(MemledgerError):

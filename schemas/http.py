@@ -39,6 +39,7 @@ from schemas.errors import (
     SubjectErased,
     UnknownFlag,
     UnknownTenant,
+    UnknownTurn,
 )
 from schemas.json_text import shown_name
 
@@ -83,6 +84,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     ),
     UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
     UnknownFlag: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such flag"),
+    UnknownTurn: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such turn"),
     FlagDecided: ProblemKind(
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
     ),

@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import closing_of
+from deploy.cli.carried_out import carried_out
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from deploy.wiring import (
@@ -24,7 +24,7 @@ from deploy.wiring import (
 )
 from producers.commands import CommandAppender
 from producers.subject_records import Appended, SubjectRecords
-from projections.known_turns import ProjectedTurns
+from projections.turns import PostgresTurns
 from schemas.errors import ConfigurationError, InvalidInput
 from schemas.ports import Consolidator
 from schemas.records import Closing
@@ -123,10 +123,10 @@ async def _consolidate(tenant: str, user_id: str, timeout_s: float) -> _Looked:
                 problem="nothing is held of this user",
                 remedy="check the spelling, and --tenant",
             )
-        closing = await closing_of(
-            ProjectedTurns(read_model),
+        closed = await carried_out(
+            PostgresTurns(read_model, partitions=settings.partitions),
             subject=found[user_id].subject,
             record_id=appended.turn_id,
             timeout_s=timeout_s,
         )
-        return _Looked(appended=appended, closing=closing)
+        return _Looked(appended=appended, closing=None if closed is None else closed.closing)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from deploy.cli.carried_out import ClosedTurns, closing_of
+from deploy.cli.carried_out import ClosedRecords, carried_out
 from producers.commands import CommandAppender, unknown_flag
 from producers.commands_input import DecisionInput
 from producers.subject_records import Appended
+from projections.turns import ClosedRecord
 from schemas.errors import FlagDecided
 from schemas.flags import Flag, Flags, FlagState
-from schemas.records import Closing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,18 +21,18 @@ class Decided:
     Attributes:
         flag: the flag, as it stands now.
         appended: where the decision stands; ``None`` where the flag was decided like this before.
-        closing: how the decision's record closed; ``None`` where that was not seen.
+        closed: how the decision's record closed; ``None`` where that was not seen.
     """
 
     flag: Flag
     appended: Appended | None
-    closing: Closing | None
+    closed: ClosedRecord | None
 
 
 class Deciding:
     """Decides flags for one who waits to see what comes of it."""
 
-    def __init__(self, flags: Flags, appender: CommandAppender, closed: ClosedTurns) -> None:
+    def __init__(self, flags: Flags, appender: CommandAppender, closed: ClosedRecords) -> None:
         """Wire the parts.
 
         Args:
@@ -63,14 +63,14 @@ class Deciding:
         """
         flag = await self._flag(tenant, flag_id)
         if flag.state is _state_of(decision):
-            return Decided(flag=flag, appended=None, closing=None)
+            return Decided(flag=flag, appended=None, closed=None)
         appended = await self._appender.decide(tenant, flag, decision)
-        closing = await closing_of(
+        closed = await carried_out(
             self._closed, subject=flag.subject, record_id=appended.turn_id, timeout_s=timeout_s
         )
-        if closing is None:
-            return Decided(flag=flag, appended=appended, closing=None)
-        return await self._seen_through(tenant, flag, decision, appended, closing)
+        if closed is None:
+            return Decided(flag=flag, appended=appended, closed=None)
+        return await self._seen_through(tenant, flag, decision, appended, closed)
 
     async def _flag(self, tenant: str, flag_id: str) -> Flag:
         try:
@@ -87,7 +87,7 @@ class Deciding:
         flag: Flag,
         decision: DecisionInput,
         appended: Appended,
-        closing: Closing,
+        closed: ClosedRecord,
     ) -> Decided:
         now = await self._flags.get(tenant, flag.flag_id) or flag
         if now.state not in (FlagState.OPEN, _state_of(decision)):
@@ -95,7 +95,7 @@ class Deciding:
                 f"somebody else's decision came first: the flag was {now.state.value}, and that "
                 "counts"
             )
-        return Decided(flag=now, appended=appended, closing=closing)
+        return Decided(flag=now, appended=appended, closed=closed)
 
 
 def _state_of(decision: DecisionInput) -> FlagState:

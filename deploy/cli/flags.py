@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import WAIT_S
+from deploy.cli.carried_out import WAIT_S, with_rules
 from deploy.cli.deciding import Decided, Deciding
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
@@ -22,8 +22,8 @@ from producers.commands import CommandAppender
 from producers.commands_input import DecisionInput, clean_decision
 from producers.subject_records import SubjectRecords
 from projections.flags import LIMIT_MAX, PostgresFlags
-from projections.known_turns import ProjectedTurns
 from projections.read_model import ReadModel
+from projections.turns import PostgresTurns
 from schemas.errors import InvalidInput
 from schemas.flags import Flag, FlagState
 from schemas.keyring import Keyring
@@ -45,7 +45,7 @@ BECAME: Final[Mapping[Closing, str]] = {
 }
 """What a decision came to, by how its record closed."""
 
-_FAILED: Final = (None, Closing.DEAD_LETTERED, Closing.ERASED)
+_FAILED: Final = (Closing.DEAD_LETTERED, Closing.ERASED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,7 +169,8 @@ def _decide_and_tell(
         print_json(_decided_json(decided))
     else:
         _print_decided(decided, decision, timeout_s)
-    if decided.appended is not None and decided.closing in _FAILED:
+    closed = decided.closed
+    if decided.appended is not None and (closed is None or closed.closing in _FAILED):
         raise SystemExit(1)
 
 
@@ -179,7 +180,7 @@ def _print_decided(decided: Decided, decision: DecisionInput, timeout_s: float) 
     if decided.appended is None:
         by = "" if verdict is None else f", by {shown(verdict.actor)}: {shown(verdict.reason)}"
         click.echo(f"{said} already{by}")
-    elif decided.closing is None:
+    elif decided.closed is None:
         click.echo(
             f"memledger: {said}, but not carried out within {timeout_s:g} s: the decision stands "
             f"in the log at {decided.appended.position} and is carried out once a worker comes to "
@@ -188,18 +189,25 @@ def _print_decided(decided: Decided, decision: DecisionInput, timeout_s: float) 
             err=True,
         )
     else:
-        click.echo(f"{said}; {BECAME.get(decided.closing, decided.closing.value)}")
+        closed = decided.closed
+        came_to = BECAME.get(closed.closing, closed.closing.value)
+        if closed.reasons:
+            came_to = with_rules(
+                f"{came_to}, refused by the rules that every memory must pass", closed
+            )
+        click.echo(f"{said}; {came_to}")
 
 
 def _decided_json(decided: Decided) -> dict[str, Any]:
-    appended = decided.appended
+    appended, closed = decided.appended, decided.closed
     return {
         "flag_id": str(decided.flag.flag_id),
         "state": decided.flag.state.value,
         "already": appended is None,
         "turn_id": None if appended is None else str(appended.turn_id),
         "position": None if appended is None else appended.position,
-        "closing": None if decided.closing is None else decided.closing.value,
+        "closing": None if closed is None else closed.closing.value,
+        "reasons": [] if closed is None else [reason.value for reason in closed.reasons],
     }
 
 
@@ -277,7 +285,8 @@ async def _decide(tenant: str, flag_id: str, decision: DecisionInput, timeout_s:
         await check_topics(settings, addresses)
         producer = await parts.enter_async_context(producer_of(addresses, name="flags", quiet=True))
         appender = CommandAppender(SubjectRecords(keyring, producer, settings.partitions))
-        deciding = Deciding(PostgresFlags(read_model), appender, ProjectedTurns(read_model))
+        turns = PostgresTurns(read_model, partitions=settings.partitions)
+        deciding = Deciding(PostgresFlags(read_model), appender, turns)
         return await deciding.decide(tenant, flag_id, decision, timeout_s=timeout_s)
 
 

@@ -11,14 +11,14 @@ from typing import Final
 import click
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import WAIT_S, closing_of
+from deploy.cli.carried_out import WAIT_S, carried_out, with_rules
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.commands import CommandAppender
 from producers.commands_input import IMPORTANCE_DEFAULT, FactInput, clean_fact
 from producers.subject_records import Appended, SubjectRecords
-from projections.known_turns import ProjectedTurns
+from projections.turns import ClosedRecord, PostgresTurns
 from schemas.memory import ABOUT_USER, MemoryKind
 from schemas.records import Closing
 from schemas.slots import Slot
@@ -42,7 +42,7 @@ class _Remembered:
     """Where a fact stands, and how its record closed, if that was seen."""
 
     appended: Appended
-    closing: Closing | None
+    closed: ClosedRecord | None
 
 
 @click.command()
@@ -114,16 +114,17 @@ def remember(
         client_id=client_id,
     )
     remembered = asyncio.run(_remember(clean_identifier("--tenant", tenant), fact, timeout))
-    appended, closing = remembered.appended, remembered.closing
+    appended, closed = remembered.appended, remembered.closed
     if as_json:
         print_json(
             {
                 "turn_id": str(appended.turn_id),
                 "position": appended.position,
-                "closing": None if closing is None else closing.value,
+                "closing": None if closed is None else closed.closing.value,
+                "reasons": [] if closed is None else [one.value for one in closed.reasons],
             }
         )
-    elif closing is None:
+    elif closed is None:
         click.echo(
             f"memledger: not processed within {timeout:g} s: the fact stands in the log at "
             f"{appended.position} and is processed once a worker comes to it; see "
@@ -131,8 +132,8 @@ def remember(
             err=True,
         )
     else:
-        click.echo(BECAME.get(closing, closing.value))
-    if closing not in _REMEMBERED:
+        click.echo(with_rules(BECAME.get(closed.closing, closed.closing.value), closed))
+    if closed is None or closed.closing not in _REMEMBERED:
         raise SystemExit(1)
 
 
@@ -153,11 +154,11 @@ async def _remember(tenant: str, fact: FactInput, timeout_s: float) -> _Remember
         appended = await CommandAppender(records).remember(tenant, fact)
         found = await keyring.subjects_for(tenant, [fact.user_id], create=False)
         if fact.user_id not in found:  # erased since the fact was acknowledged
-            return _Remembered(appended=appended, closing=Closing.ERASED)
-        closing = await closing_of(
-            ProjectedTurns(read_model),
+            return _Remembered(appended=appended, closed=ClosedRecord(closing=Closing.ERASED))
+        closed = await carried_out(
+            PostgresTurns(read_model, partitions=settings.partitions),
             subject=found[fact.user_id].subject,
             record_id=appended.turn_id,
             timeout_s=timeout_s,
         )
-        return _Remembered(appended=appended, closing=closing)
+        return _Remembered(appended=appended, closed=closed)

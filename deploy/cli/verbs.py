@@ -17,6 +17,7 @@ from schemas.errors import (
     MemledgerError,
     UnknownFlag,
     UnknownTenant,
+    UnknownTurn,
 )
 
 FAILED: Final = 1
@@ -31,6 +32,8 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "import": ("importing", "import_"),
         "recall": ("reading", "recall"),
         "memories": ("reading", "memories"),
+        "turns": ("turns", "turns"),
+        "turn": ("turns", "turn"),
         "remember": ("remembering", "remember"),
         "flags": ("flags", "flags"),
         "consolidate": ("consolidating", "consolidate"),
@@ -64,7 +67,7 @@ class VerbGroup(click.Group):
         """Run a verb; an error of ours becomes its message and an exit status."""
         try:
             return super().invoke(ctx)
-        except (InvalidInput, ConfigurationError, UnknownFlag, UnknownTenant) as error:
+        except (InvalidInput, ConfigurationError, UnknownFlag, UnknownTenant, UnknownTurn) as error:
             _fail(error, UNUSABLE_INPUT)
         except (MemledgerError, EmbeddedStoreError, OSError) as error:
             _fail(error, FAILED)

@@ -27,6 +27,8 @@ from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.routes import query_router
+from projections.turn_routes import turn_router
+from projections.turns import PostgresTurns
 from schemas.errors import LogUnavailable, MemledgerError
 from schemas.http import bearer_token, install_problem_handlers
 from schemas.http_body import JsonBodies
@@ -142,6 +144,14 @@ def make_app(
                 min_similarity=settings.recall_min_similarity,
             ),
             memories=Memories(read_model),
+            authenticate=tenant_of,
+            find_subject=find_subject,
+        )
+    )
+
+    app.include_router(
+        turn_router(
+            turns=PostgresTurns(read_model, partitions=settings.partitions),
             authenticate=tenant_of,
             find_subject=find_subject,
         )

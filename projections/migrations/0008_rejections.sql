@@ -1,3 +1,5 @@
+-- What was refused, so that every turn can tell why it holds no more than it does.
+
 CREATE TABLE rejections (
     -- Operations that code refused, by the rules that did: never what was proposed, so never a secret.
     subject uuid NOT NULL,

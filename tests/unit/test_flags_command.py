@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +19,9 @@ from deploy.cli.deciding import Decided, Deciding
 from producers.commands import CommandAppender
 from producers.commands_input import DecisionInput, clean_decision
 from producers.subject_records import Appended, SubjectRecords
+from projections.turns import ClosedRecord
 from schemas.errors import FlagDecided, ReadModelUnavailable, UnknownFlag
+from schemas.events import RejectionReason
 from schemas.flags import Flag, FlagState, Verdict
 from schemas.ids import flag_decision_id
 from schemas.records import Closing
@@ -40,13 +41,13 @@ class Desk:
         self.flags = MemoryFlags()
         subject = self.keyring.keys_of("acme", "ann").subject
         self.flag = self.flags.put("acme", new_flag(subject, state=state))
-        self.looks: list[Callable[[], Counter[str]]] = []
+        self.looks: list[Callable[[], ClosedRecord | None]] = []
         appender = CommandAppender(SubjectRecords(self.keyring, self.log, 4))
         self.deciding = Deciding(self.flags, appender, self)
 
-    async def closings(self, turns: Mapping[UUID, Collection[UUID]]) -> Counter[str]:
-        assert turns == {self.flag.subject: [flag_decision_id(self.flag.flag_id)]}
-        return self.looks.pop(0)() if self.looks else Counter()
+    async def closed(self, subject: UUID, record_id: UUID) -> ClosedRecord | None:
+        assert (subject, record_id) == (self.flag.subject, flag_decision_id(self.flag.flag_id))
+        return self.looks.pop(0)() if self.looks else None
 
     def decide(
         self, decision: DecisionInput, *, flag_id: str = "", tenant: str = "acme"
@@ -56,7 +57,7 @@ class Desk:
             self.deciding.decide(tenant, named, decision, timeout_s=5 if self.looks else 0)
         )
 
-    def become(self, state: FlagState, closing: Closing) -> Counter[str]:
+    def become(self, state: FlagState, closing: Closing) -> ClosedRecord:
         verdict = Verdict(
             actor="ops",
             reason="r",
@@ -64,22 +65,23 @@ class Desk:
             turn_id=flag_decision_id(self.flag.flag_id),
         )
         self.flags.put("acme", replace(self.flag, state=state, verdict=verdict))
-        return Counter({closing.value: 1})
+        return ClosedRecord(closing=closing)
 
 
 def test_a_decision_is_waited_for_until_it_has_been_carried_out() -> None:
     desk = Desk()
 
-    def unreachable() -> Counter[str]:
+    def unreachable() -> ClosedRecord | None:
         raise ReadModelUnavailable("no answer")
 
     desk.looks = [
-        Counter,
+        lambda: None,
         unreachable,
         lambda: desk.become(FlagState.APPROVED, Closing.STORED),
     ]
     decided = desk.decide(APPROVE)
-    assert (decided.closing, decided.flag.state) == (Closing.STORED, FlagState.APPROVED)
+    assert decided.closed == ClosedRecord(closing=Closing.STORED)
+    assert decided.flag.state is FlagState.APPROVED
     assert decided.appended is not None
     assert decided.appended.turn_id == flag_decision_id(desk.flag.flag_id)
     assert len(desk.log.records) == 1
@@ -87,13 +89,13 @@ def test_a_decision_is_waited_for_until_it_has_been_carried_out() -> None:
 
 def test_a_wait_that_ends_first_says_that_nothing_was_seen() -> None:
     decided = Desk().decide(APPROVE)
-    assert decided.closing is None
+    assert decided.closed is None
     assert decided.appended is not None
 
 
 def test_the_same_decision_again_appends_nothing_and_the_other_is_refused() -> None:
     desk = Desk(FlagState.REFUSED)
-    assert desk.decide(REFUSE) == Decided(flag=desk.flag, appended=None, closing=None)
+    assert desk.decide(REFUSE) == Decided(flag=desk.flag, appended=None, closed=None)
     with pytest.raises(FlagDecided):
         desk.decide(APPROVE)
     assert desk.log.records == []
@@ -106,7 +108,9 @@ def test_somebody_who_was_faster_is_told() -> None:
         desk.decide(APPROVE)
 
 
-@pytest.mark.parametrize(("flag_id", "tenant"), [("x", "acme"), (str(UUID(int=9)), "acme"), ("", "b")])
+@pytest.mark.parametrize(
+    ("flag_id", "tenant"), [("x", "acme"), (str(UUID(int=9)), "acme"), ("", "b")]
+)
 def test_a_flag_that_there_is_not_is_unknown(flag_id: str, tenant: str) -> None:
     desk = Desk()
     with pytest.raises(UnknownFlag, match="memledger flags"):
@@ -181,9 +185,12 @@ def test_a_decision_needs_its_reason() -> None:
         assert "reason" in ran.stderr
 
 
-def _decided(flag: Flag, closing: Closing | None, *, appended: bool = True) -> Decided:
+def _decided(
+    flag: Flag, closing: Closing | None, *rules: RejectionReason, appended: bool = True
+) -> Decided:
     place = Appended(turn_id=uuid4(), partition=3, offset=17)
-    return Decided(flag=flag, appended=place if appended else None, closing=closing)
+    closed = None if closing is None else ClosedRecord(closing=closing, reasons=rules)
+    return Decided(flag=flag, appended=place if appended else None, closed=closed)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +198,12 @@ def _decided(flag: Flag, closing: Closing | None, *, appended: bool = True) -> D
     [
         (_decided(new_flag(uuid4()), Closing.STORED), "approve", 0, "approved; carried out: a mem"),
         (_decided(new_flag(uuid4()), Closing.REJECTED), "refuse", 0, "refused; carried out: no m"),
+        (
+            _decided(new_flag(uuid4()), Closing.REJECTED, RejectionReason.UNKNOWN_REFERENCE),
+            "approve",
+            0,
+            "refused by the rules that every memory must pass: unknown_reference",
+        ),
         (_decided(new_flag(uuid4()), None), "approve", 1, "the decision stands in the log at 3:17"),
         (_decided(new_flag(uuid4()), Closing.DEAD_LETTERED), "approve", 1, "kept as a dead letter"),
         (
@@ -216,7 +229,9 @@ def test_what_became_of_a_decision_is_told(
     as_json = run(verb_name, str(decided.flag.flag_id), "--reason", "r", "--json")
     document = json.loads(as_json.stdout)
     assert document["flag_id"] == str(decided.flag.flag_id)
-    assert document["closing"] == (None if decided.closing is None else decided.closing.value)
+    closed = decided.closed
+    assert document["closing"] == (None if closed is None else closed.closing.value)
+    assert document["reasons"] == ([] if closed is None else list(closed.reasons))
     assert document["position"] == (None if decided.appended is None else "3:17")
 
 

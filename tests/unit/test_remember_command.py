@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,15 +11,20 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deploy.cli import main, remembering
-from deploy.cli.carried_out import closing_of
+from deploy.cli.carried_out import carried_out
 from deploy.cli.remembering import _Remembered
 from producers.commands_input import FactInput
 from producers.subject_records import Appended
+from projections.turns import ClosedRecord
 from schemas.errors import ReadModelUnavailable
+from schemas.events import RejectionReason
 from schemas.memory import MemoryKind, Provenance
 from schemas.records import Closing
 from schemas.slots import Slot
 
+REFUSED = ClosedRecord(
+    closing=Closing.REJECTED, reasons=(RejectionReason.PASSWORD, RejectionReason.SECRET)
+)
 FACT = ("Order 7 was late.", "--user", "ann", "--system", "orders", "--type", "order_late")
 
 
@@ -37,7 +40,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> li
     async def remember(*arguments: object) -> _Remembered:
         calls.append(arguments)
         appended = Appended(turn_id=UUID(int=7), partition=3, offset=17)
-        return _Remembered(appended=appended, closing=getattr(request, "param", Closing.STORED))
+        return _Remembered(
+            appended=appended,
+            closed=getattr(request, "param", ClosedRecord(closing=Closing.STORED)),
+        )
 
     monkeypatch.setattr(remembering, "_remember", remember)
     return calls
@@ -63,10 +69,10 @@ def test_a_fact_is_an_event_of_the_user_unless_it_is_told_otherwise(asked: list[
 @pytest.mark.parametrize(
     ("asked", "status", "told"),
     [
-        (Closing.STORED, 0, "remembered"),
-        (Closing.NOTHING_FOUND, 0, "it is known already"),
-        (Closing.REJECTED, 1, "refused by the rules"),
-        (Closing.FLAGGED, 1, "memledger flags"),
+        (ClosedRecord(closing=Closing.STORED), 0, "remembered"),
+        (ClosedRecord(closing=Closing.NOTHING_FOUND), 0, "it is known already"),
+        (REFUSED, 1, "refused by the rules that every memory must pass: password, secret"),
+        (ClosedRecord(closing=Closing.FLAGGED), 1, "memledger flags"),
         (None, 1, "the fact stands in the log at 3:17"),
     ],
     indirect=["asked"],
@@ -77,6 +83,7 @@ def test_what_came_of_a_fact_is_told(asked: list[Any], status: int, told: str) -
     assert told in ran.stdout + ran.stderr
     document = json.loads(run(*FACT, "--json").stdout)
     assert (document["turn_id"], document["position"]) == (str(UUID(int=7)), "3:17")
+    assert document["reasons"] == (["password", "secret"] if "secret" in told else [])
     assert len(asked) == 2
 
 
@@ -103,23 +110,22 @@ def test_what_cannot_be_a_fact_is_refused_by_name(
 class Closed:
     """Tells of one record what it is told to, one answer a look."""
 
-    def __init__(self, *answers: Closing | Exception | None) -> None:
+    def __init__(self, *answers: ClosedRecord | Exception | None) -> None:
         self.answers = list(answers)
 
-    async def closings(self, turns: Mapping[UUID, Collection[UUID]]) -> Counter[str]:
-        assert [len(ids) for ids in turns.values()] == [1]
+    async def closed(self, _subject: UUID, _record_id: UUID) -> ClosedRecord | None:
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
             raise answer
-        return Counter() if answer is None else Counter({answer.value: 1})
+        return answer
 
 
 def test_a_record_is_waited_for_through_an_outage_and_no_longer_than_asked() -> None:
-    def waited(closed: Closed, timeout_s: float) -> Closing | None:
+    def waited(records: Closed, timeout_s: float) -> ClosedRecord | None:
         return asyncio.run(
-            closing_of(closed, subject=uuid4(), record_id=uuid4(), timeout_s=timeout_s)
+            carried_out(records, subject=uuid4(), record_id=uuid4(), timeout_s=timeout_s)
         )
 
     away = ReadModelUnavailable("no answer")
-    assert waited(Closed(None, away, Closing.REJECTED), 10) is Closing.REJECTED
+    assert waited(Closed(None, away, REFUSED), 10) == REFUSED
     assert waited(Closed(), 0) is None
