@@ -43,6 +43,7 @@ class _Story:
         told: a memory was added, an operation refused, and one flagged.
         refused: refused whole, by an outcome of before it was told which turn that is of.
         settled: it waited for its session, and was refused at its end.
+        beside: it waited for the same session; nothing was refused that is known to be of it.
         waits: it waits for its tenant's budget.
         end: the end of that session; two operations were refused, one of nobody knows which turn.
         moved: it supersedes the memory of the first.
@@ -54,6 +55,7 @@ class _Story:
     told: AppendedTurn
     refused: AppendedTurn
     settled: AppendedTurn
+    beside: AppendedTurn
     waits: AppendedTurn
     end: AppendedTurn
     moved: AppendedTurn
@@ -79,10 +81,11 @@ async def _write(writer: LogWriter) -> _Story:
     refused = await writer.turn()
     dull = _rejected(0, RejectionReason.NOT_WORTH_KEEPING)
     await writer.append(writer.outcome(refused, [dull], closing=Closing.REJECTED))
-    settled = await writer.deferred()
+    settled, beside = await writer.deferred(), await writer.deferred()
     waits = await writer.deferred(cause=DeferralCause.BUDGET)
     end, _ = await writer.settle(
         settled,
+        beside,
         closing=Closing.REJECTED,
         events=[
             _rejected(0, RejectionReason.EVIDENCE_NOT_IN_USER_TEXT, of=settled),
@@ -109,6 +112,7 @@ async def _write(writer: LogWriter) -> _Story:
         told=told,
         refused=refused,
         settled=settled,
+        beside=beside,
         waits=waits,
         end=end,
         moved=moved,
@@ -202,7 +206,8 @@ async def _check_accounts(
     assert (of_settled.closing, of_settled.settled_by) == (Closing.REJECTED, end)
     assert (of_settled.waits_for, of_settled.settled) == (None, ())
     assert _refusals(of_settled) == _refusals(of_end) == both
-    assert (of_end.settled, of_end.settled_by) == ((settled,), None)
+    assert (of_end.settled, of_end.settled_by) == ((settled, story.beside.turn_id), None)
+    assert _refusals(await account(story.beside)) == both[1:]
 
     waits = await account(story.waits)
     assert (waits.closing, waits.waits_for) == (Closing.DEFERRED, DeferralCause.BUDGET)
@@ -224,6 +229,7 @@ async def _check_listing(story: _Story, turns: PostgresTurns, ann: LogWriter) ->
             ["evidence_not_in_user_text", "invalid_item"],
         ),
         (story.waits.turn_id, "deferred", 0, []),
+        (story.beside.turn_id, "rejected", 0, ["invalid_item"]),
         (
             story.settled.turn_id,
             "rejected",
