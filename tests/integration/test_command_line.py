@@ -156,6 +156,23 @@ def test_a_fact_of_a_system_is_remembered_once_and_seen_through(
     assert memory["provenance"] == {"system": "orders", "type": "order_late", "reference": "7"}
 
 
+def test_what_is_refused_says_by_which_rule(running: Mapping[str, str]) -> None:
+    fact = ("My password is tulip-Harbor-92!", "--user", "emil", "--system", "crm")
+    refused = memledger("remember", *fact, "--type", "note", "--json", environment=running)
+    assert (refused.status, refused.json()["closing"]) == (1, "rejected"), refused.errors
+    turn_id, reasons = refused.json()["turn_id"], refused.json()["reasons"]
+    assert "password" in reasons
+    listed = memledger("turns", "--user", "emil", "--json", environment=running).json()
+    (summary,) = listed["turns"]
+    assert (summary["turn_id"], summary["closing"]) == (turn_id, "rejected")
+    assert summary["reasons"] == reasons
+    shown = memledger("turn", turn_id, "--user", "emil", environment=running)
+    assert (shown.status, "refused: " in shown.output) == (0, True), shown.errors
+    assert "tulip" not in shown.output
+    others = memledger("turn", turn_id, "--user", "ann", environment=running)
+    assert (others.status, others.output) == (2, "")
+
+
 def test_a_chatgpt_export_is_remembered_and_recalled(running: Mapping[str, str]) -> None:
     export = DATA / "exports" / "chatgpt-export.json"
     if not export.exists():
