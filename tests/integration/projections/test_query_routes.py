@@ -179,7 +179,7 @@ def test_what_cannot_be_asked_is_refused_by_name(postgres_url: str) -> None:
             ({"user_id": ""}, "user_id"),
             ({"user_id": 7}, "user_id"),
             ({"user_id": "a\u0007"}, "user_id"),
-            ({"as_of": "2026-03-01"}, "as_of"),
+            ({"as_of": "2026"}, "as_of"),
             ({"as_of": 1767225600}, "as_of"),
             ({"known_at": "soon"}, "known_at"),
             ({"at_least": "here"}, "at_least"),
