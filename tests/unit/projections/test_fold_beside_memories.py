@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState, fold
+from projections.rejection_fold import Rejection
 from projections.spending_fold import Spent, SpentOn
 from projections.turn_fold import ClosedTurn
 from schemas import ids
@@ -24,6 +25,7 @@ from schemas.events import (
     MemoryEvent,
     MemoryRetracted,
     ProposalFlagged,
+    ProposalRejected,
     RejectionReason,
     Renewal,
 )
@@ -313,6 +315,37 @@ def test_a_decision_about_a_flag_that_is_not_there_is_kept_and_holds_when_it_com
 
     flag = state.flags[UUID(int=1)]
     assert (flag.raised, flag.state) == (_flagged(1), FlagState.APPROVED)
+
+
+# Refusals
+
+
+def test_the_first_word_about_an_operation_counts_and_each_record_has_its_own() -> None:
+    first = ProposalRejected(operation=0, reasons=(RejectionReason.SECRET,), turn_id=turn_number(9))
+    later = ProposalRejected(operation=0, reasons=(RejectionReason.PASSWORD,))
+
+    state = _folded(
+        outcome_of(0, [first, later], closing=Closing.REJECTED, decided_at=at(3)),
+        outcome_of(0, [later], closing=Closing.REJECTED),
+        outcome_of(1, [later], closing=Closing.REJECTED),
+    )
+
+    assert state.rejected == {
+        (turn_number(0), 0): Rejection(
+            record_id=turn_number(0),
+            place=0,
+            turn_id=turn_number(9),
+            reasons=(RejectionReason.SECRET,),
+            rejected_at=at(3),
+        ),
+        (turn_number(1), 0): Rejection(
+            record_id=turn_number(1),
+            place=0,
+            turn_id=None,
+            reasons=(RejectionReason.PASSWORD,),
+            rejected_at=NOON,
+        ),
+    }
 
 
 # Costs
