@@ -33,6 +33,8 @@ class FoldedPartition:
         states: what it says of each subject that can still be read.
         tenants: the tenant of each of them; ``None`` for the system's own subject.
         erased_offsets: where the outcomes stand that say nothing any more.
+        removed: how many records are gone without a trace, as compaction leaves it of what was
+            tombstoned.
         unreadable: how many outcomes cannot be used: each is a dead letter, unless its subject has
             neither keys nor a record of their destruction.
     """
@@ -40,6 +42,7 @@ class FoldedPartition:
     states: dict[UUID, SubjectState] = field(default_factory=dict)
     tenants: dict[UUID, str | None] = field(default_factory=dict)
     erased_offsets: set[int] = field(default_factory=set)
+    removed: int = 0
     unreadable: int = 0
 
     def state(self, subject: UUID) -> SubjectState:
@@ -99,9 +102,11 @@ class LogFold:
         assert isinstance(records, Generator), "reading ends with the generator that holds it"  # noqa: S101 - else a consumer would stay open
         wanted = takewhile(lambda record: record.position.offset < end, records)
         position = 0
+        folded.removed = end
         try:
             while read := await asyncio.to_thread(_next, wanted):
                 await self._add(folded, read, partition, position, refusals)
+                folded.removed -= len(read)
                 position = read[-1].position.offset + 1
         finally:
             await asyncio.to_thread(records.close)

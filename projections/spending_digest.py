@@ -14,11 +14,11 @@ Sums: TypeAlias = dict[tuple[object, ...], tuple[int, ...]]
 def sums_differ(table: Sums, folded: FoldedPartition) -> bool:
     """Tell whether the sums of a partition are not those of its log.
 
-    What erased outcomes cost was added while they could be read: where there are any, a sum may be
-    greater than what the log still tells.
+    What erased outcomes cost was added while they could be read: where there are any, or were until
+    compaction removed them, a sum may be greater than what the log still tells.
     """
     log = _sums_of(folded)
-    if not folded.erased_offsets:
+    if not (folded.erased_offsets or folded.removed):
         return table != log
     return any(not _covers(table.get(key, ()), sums) for key, sums in log.items())
 
