@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 from processors.extractors.model.answers import NotJson, NotTheSchema, items_before_cut, lists_in
 from processors.extractors.model.calling import Caller, Deadline
 from processors.extractors.model.provider import Answer, Question, Result, Stop
 from processors.extractors.model.reading import BadItem, Reading
+from processors.extractors.model.unfinished import Items, Progress, Settled, Unfinished, digest_of
 from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.ports import Extraction
 from schemas.proposals import Operation, Usage
@@ -21,7 +23,6 @@ TOKENS_MAX: Final = (4_096, 16_384)
 PARALLEL_MAX: Final = 4
 """Most questions of one extraction at once."""
 
-Items: TypeAlias = Sequence[Operation | BadItem]
 Read: TypeAlias = Callable[[dict[str, list[Any]]], Items]
 """Reads the lists of an answer, by their names."""
 
@@ -43,26 +44,22 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asking:
+class Inquiry:
     """What is asked in one extraction.
 
     Attributes:
+        of: the ids of what is asked about, the same whenever that is asked about again.
         questions: each with what it is about, for telling which one had no answer.
         lists: the lists that an answer must hold.
         read: reads them.
         left_out: what is not asked about, since it is beyond a limit; empty for nothing.
     """
 
+    of: tuple[UUID, ...]
     questions: Sequence[tuple[str, Question]]
     lists: Sequence[str]
     read: Read
     left_out: str = ""
-
-
-@dataclass(kw_only=True, slots=True)
-class _Spent:
-    usage: Usage = field(default_factory=Usage)
-    stop_reasons: list[str] = field(default_factory=list)
 
 
 class Asker:
@@ -85,55 +82,90 @@ class Asker:
         self._caller = caller
         self._attempts_max = attempts_max
         self._deadline_s = deadline_s
+        self._unfinished = Unfinished()
 
-    async def ask(self, asking: Asking) -> Extraction:
+    async def ask(self, inquiry: Inquiry) -> Extraction:
         """Return what the answers propose.
+
+        What was spent is told once, by whatever comes of it: the extraction or an error.
 
         Raises:
             ExtractionFailed: an answer did not come in time; asking again may help.
             ExtractionRejected: there is no usable answer, and each was asked for often enough.
             ExtractorUnavailable: the provider is away or refuses whatever we send.
         """
-        spent, deadline = _Spent(), Deadline(self._deadline_s)
+        progress = self._unfinished.take(
+            inquiry.of, [question for _, question in inquiry.questions]
+        )
+        try:
+            return await self._extraction(inquiry, progress)
+        except ExtractionRejected:
+            raise
+        except BaseException:
+            # Also where it is cancelled, since it took too long.
+            self._unfinished.keep(inquiry.of, progress)
+            raise
+
+    async def _extraction(self, inquiry: Inquiry, progress: Progress) -> Extraction:
+        deadline = Deadline(self._deadline_s)
         places = asyncio.Semaphore(PARALLEL_MAX)
 
-        async def answered(question: Question) -> tuple[Items, str]:
-            async with places:
-                return await self._items(question, asking, spent, deadline)
+        async def settled(question: Question) -> Settled:
+            digest = digest_of(question)
+            if digest not in progress.settled:
+                async with places:
+                    progress.settled[digest] = await self._settled(
+                        question, inquiry, progress, deadline
+                    )
+            return progress.settled[digest]
 
         answers = await asyncio.gather(
-            *(answered(question) for _, question in asking.questions), return_exceptions=True
+            *(settled(question) for _, question in inquiry.questions), return_exceptions=True
         )
-        _raise_first(answers, spent)
         reading, lost = Reading(), []
-        for (about, _), answer in zip(asking.questions, answers, strict=True):
-            if isinstance(answer, BaseException):
-                lost.append(f"{about}: {answer}")
+        for (about, _), answer in zip(inquiry.questions, _all(answers, progress), strict=True):
+            if answer.items is None:
+                lost.append(f"{about}: {answer.problem}")
                 continue
-            items, missing = answer
-            reading.take(items)
-            if missing:
-                reading.note(f"{about}: {missing}")
+            reading.take(answer.items)
+            if answer.problem:
+                reading.note(f"{about}: {answer.problem}")
         if lost and not reading.operations:
             raise ExtractionRejected(
-                "; ".join(lost), usage=spent.usage, stop_reasons=tuple(spent.stop_reasons)
+                "; ".join(lost),
+                usage=progress.told_usage(),
+                stop_reasons=progress.told_stop_reasons(),
             )
-        for problem in filter(None, (*lost, asking.left_out)):
+        for problem in filter(None, (*lost, inquiry.left_out)):
             reading.note(problem)
         return Extraction(
             operations=tuple(reading.operations),
             invalid=tuple(reading.invalid),
-            usage=spent.usage,
-            stop_reasons=tuple(spent.stop_reasons),
+            usage=progress.told_usage(),
+            stop_reasons=progress.told_stop_reasons(),
         )
 
-    async def _items(
-        self, question: Question, asking: Asking, spent: _Spent, deadline: Deadline
-    ) -> tuple[Items, str]:
-        """Return the items of a usable answer, and what is missing of it, if anything.
+    async def _settled(
+        self, question: Question, inquiry: Inquiry, progress: Progress, deadline: Deadline
+    ) -> Settled:
+        """Return what becomes of a question.
+
+        Raises:
+            ExtractionFailed, ExtractorUnavailable: nothing yet.
+        """
+        try:
+            return await self._usable(question, inquiry, progress, deadline)
+        except (Unusable, ExtractionRejected) as lost:
+            return Settled(items=None, problem=str(lost))
+
+    async def _usable(
+        self, question: Question, inquiry: Inquiry, progress: Progress, deadline: Deadline
+    ) -> Settled:
+        """Return a usable answer, asked for as often as is allowed.
 
         Raises:
             Unusable: no answer could be used.
+            ExtractionFailed, ExtractorUnavailable: there was none; its usage is counted already.
         """
         last = Unusable(Result.MALFORMED, "it was not asked")
         partial: Unusable | None = None
@@ -142,14 +174,14 @@ class Asker:
             asked = replace(question, tokens_max=TOKENS_MAX[1] if cut_off else TOKENS_MAX[0])
             try:
                 answer = await self._caller.ask(asked, deadline)
-            except ExtractionRejected as rejected:
-                spent.usage += rejected.usage
-                rejected.usage = Usage()
+            except (ExtractionFailed, ExtractorUnavailable) as error:
+                progress.usage += error.usage
+                error.usage = Usage()
                 raise
-            spent.usage += answer.usage
-            spent.stop_reasons.append(answer.stop_reason)
+            progress.usage += answer.usage
+            progress.stop_reasons.append(answer.stop_reason)
             try:
-                items = _read(answer, asking)
+                items = _read(answer, inquiry)
             except Unusable as unusable:
                 self._caller.count(unusable.result)
                 last = unusable
@@ -157,28 +189,36 @@ class Asker:
                     partial = unusable
             else:
                 self._caller.count(Result.ANSWERED)
-                return items, ""
+                return Settled(items=items)
         if partial is not None:
-            return partial.items, f"{partial.problem}; what stood in front of that is kept"
+            problem = f"{partial.problem}; what stood in front of that is kept"
+            return Settled(items=partial.items, problem=problem)
         if last.result is Result.SCHEMA_INVALID and last.items:
-            return last.items, ""
+            return Settled(items=last.items)
         raise last
 
 
-def _raise_first(answers: Sequence[object], spent: _Spent) -> None:
-    """Raise what keeps the whole extraction from an end, if anything does."""
+def _all(answers: Sequence[Settled | BaseException], progress: Progress) -> list[Settled]:
+    """Return what became of each question.
+
+    Raises:
+        ExtractionFailed, ExtractorUnavailable: nothing yet, of one of them; what was spent on all
+            of them is told.
+    """
+    settled = []
     for answer in answers:
-        if isinstance(answer, Unusable | ExtractionRejected):
+        if isinstance(answer, Settled):
+            settled.append(answer)
             continue
         if isinstance(answer, ExtractorUnavailable | ExtractionFailed):
-            answer.usage += spent.usage
+            answer.usage = progress.told_usage()
         if isinstance(answer, ExtractionFailed):
-            answer.stop_reasons = tuple(spent.stop_reasons)
-        if isinstance(answer, BaseException):
-            raise answer
+            answer.stop_reasons = progress.told_stop_reasons()
+        raise answer
+    return settled
 
 
-def _read(answer: Answer, asking: Asking) -> Items:
+def _read(answer: Answer, inquiry: Inquiry) -> Items:
     """Return the items of an answer.
 
     Raises:
@@ -187,15 +227,15 @@ def _read(answer: Answer, asking: Asking) -> Items:
     if answer.stop is Stop.REFUSED:
         raise Unusable(Result.REFUSED, f"the model refused ({answer.stop_reason})")
     try:
-        found = lists_in(answer.text, asking.lists)
+        found = lists_in(answer.text, inquiry.lists)
     except (NotJson, NotTheSchema) as error:
         if answer.stop is Stop.CUT_OFF:
-            complete = {name: items_before_cut(answer.text, name) for name in asking.lists}
+            complete = {name: items_before_cut(answer.text, name) for name in inquiry.lists}
             problem = f"the answer was cut off ({answer.stop_reason})"
-            raise Unusable(Result.TRUNCATED, problem, asking.read(complete)) from None
+            raise Unusable(Result.TRUNCATED, problem, inquiry.read(complete)) from None
         result = Result.MALFORMED if isinstance(error, NotJson) else Result.SCHEMA_INVALID
         raise Unusable(result, f"the answer cannot be read: {error}") from None
-    items = asking.read(found.items)
+    items = inquiry.read(found.items)
     if items and all(isinstance(item, BadItem) for item in items):
         raise Unusable(Result.SCHEMA_INVALID, "no item of the answer can be used", items)
     return items

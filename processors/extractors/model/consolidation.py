@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from processors.extractors.model import prompt
-from processors.extractors.model.asking import TOKENS_MAX, Asking, Items
+from processors.extractors.model.asking import TOKENS_MAX, Inquiry
 from processors.extractors.model.chunks import PIECE_CHARACTERS, PIECES_MAX
 from processors.extractors.model.provider import Question
 from processors.extractors.model.reading import BadItem, each, problem_of
@@ -19,6 +19,7 @@ from processors.extractors.model.schema import (
     ContradictionItem,
     MergeItem,
 )
+from processors.extractors.model.unfinished import Items
 from schemas.memory import Confidence, Memory, MemoryKind
 from schemas.ports import KnownMemory
 from schemas.proposals import Action, Operation
@@ -34,7 +35,7 @@ _CONTRADICTIONS: Final = "contradictions"
 Known = Mapping[str, Memory]
 
 
-def consolidation_asking(memories: Sequence[KnownMemory]) -> Asking:
+def consolidation_inquiry(memories: Sequence[KnownMemory]) -> Inquiry:
     """Return what to ask about a subject's memories.
 
     Up to ``MEMORIES_MAX`` are looked at together; of more, each of at most ``PIECES_MAX`` questions
@@ -56,7 +57,8 @@ def consolidation_asking(memories: Sequence[KnownMemory]) -> Asking:
         for start in range(0, len(memories), MEMORIES_MAX)
     ][:PIECES_MAX]
     beyond = len(memories) - MEMORIES_MAX * PIECES_MAX
-    return Asking(
+    return Inquiry(
+        of=tuple(item.memory.memory_id for item in memories),
         questions=questions,
         lists=(_MERGES, _CONTRADICTIONS),
         read=partial(_read, known),

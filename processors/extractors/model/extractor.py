@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from processors.extractors.fingerprint import fingerprint
 from processors.extractors.model import prompt
-from processors.extractors.model.asking import TOKENS_MAX, Asker, Asking, Items
+from processors.extractors.model.asking import TOKENS_MAX, Asker, Inquiry
 from processors.extractors.model.calling import Caller
 from processors.extractors.model.chunks import groups_of, pieces_of
-from processors.extractors.model.consolidation import consolidation_asking
+from processors.extractors.model.consolidation import consolidation_inquiry
 from processors.extractors.model.provider import Provider, Question
 from processors.extractors.model.reading import Asked, each, names_of, operation_of
 from processors.extractors.model.schema import SCHEMAS, SESSION, TURN
+from processors.extractors.model.unfinished import Items
 from processors.small_talk import Skip, skip_reason
 from schemas.ports import ConsolidationRequest, Extraction, ExtractionRequest, SessionRequest
 from schemas.records import Turn
@@ -131,7 +132,12 @@ class ModelExtractor:
             turns={"": turn}, known=names_of(known), keeps_assistant=keeps, tells_turn=False
         )
         return await self._asker.ask(
-            Asking(questions=questions, lists=(_OPERATIONS,), read=partial(_read, asked))
+            Inquiry(
+                of=(turn.turn_id,),
+                questions=questions,
+                lists=(_OPERATIONS,),
+                read=partial(_read, asked),
+            )
         )
 
     async def extract_session(self, request: SessionRequest) -> Extraction:
@@ -166,7 +172,12 @@ class ModelExtractor:
             tells_turn=True,
         )
         return await self._asker.ask(
-            Asking(questions=questions, lists=(_OPERATIONS,), read=partial(_read, asked))
+            Inquiry(
+                of=tuple(turn.turn_id for turn in turns),
+                questions=questions,
+                lists=(_OPERATIONS,),
+                read=partial(_read, asked),
+            )
         )
 
     async def consolidate(self, request: ConsolidationRequest) -> Extraction:
@@ -177,7 +188,7 @@ class ModelExtractor:
         """
         if not request.memories:
             return Extraction(operations=())
-        return await self._asker.ask(consolidation_asking(request.memories))
+        return await self._asker.ask(consolidation_inquiry(request.memories))
 
     async def aclose(self) -> None:
         """Close the connections."""

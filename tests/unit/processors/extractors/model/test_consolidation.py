@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from processors.extractors.model.chunks import PIECES_MAX
-from processors.extractors.model.consolidation import MEMORIES_MAX, consolidation_asking
+from processors.extractors.model.consolidation import MEMORIES_MAX, consolidation_inquiry
 from processors.extractors.model.reading import BadItem
 from schemas.memory import Confidence, Memory, MemoryKind
 from schemas.ports import KnownMemory
@@ -51,9 +51,9 @@ def contradiction(first: str, second: str) -> dict[str, Any]:
 
 
 def read(*, merges: Any = (), contradictions: Any = ()) -> list[Operation | BadItem]:
-    asking = consolidation_asking(EPISODES)
+    inquiry = consolidation_inquiry(EPISODES)
     lists = {"merges": list(merges), "contradictions": list(contradictions)}
-    return list(asking.read(lists))
+    return list(inquiry.read(lists))
 
 
 def test_a_merge_names_its_sources_and_is_no_more_important_nor_surer_than_they_are() -> None:
@@ -122,9 +122,9 @@ def test_a_bad_contradiction_is_told(bad: object, told: str) -> None:
 def test_many_memories_are_looked_at_in_a_bounded_number_of_questions() -> None:
     many = known(*(one(number) for number in range(1, MEMORIES_MAX * PIECES_MAX + 8)))
 
-    asking = consolidation_asking(many)
+    inquiry = consolidation_inquiry(many)
 
-    assert len(asking.questions) == PIECES_MAX
-    assert asking.left_out == "7 memories are beyond the limit of one look"
-    assert consolidation_asking(many[:-7]).left_out == ""
-    assert len(consolidation_asking(many[:MEMORIES_MAX]).questions) == 1
+    assert len(inquiry.questions) == PIECES_MAX
+    assert inquiry.left_out == "7 memories are beyond the limit of one look"
+    assert consolidation_inquiry(many[:-7]).left_out == ""
+    assert len(consolidation_inquiry(many[:MEMORIES_MAX]).questions) == 1
