@@ -127,6 +127,8 @@ class DecisionLog:
             error=None if error is None else type(error).__name__,
             settled=loss.settled,
             closes=_closes(record),
+            extractor=loss.extractor,
+            model=loss.model,
             usage=loss.usage,
         )
 

@@ -49,12 +49,14 @@ class Question:
     Attributes:
         texts: what the user said; the memories nearest to each are shown to the extractor.
         known_max: how many memories it wants to be shown.
-        model: the model that is asked.
+        extractor: the extractor that is asked.
+        model: the model behind it.
         propose: asks it.
     """
 
     texts: Sequence[str]
     known_max: int
+    extractor: str
     model: str
     propose: Propose
 
@@ -128,8 +130,9 @@ class Asking:
             return None
         if standing is not None:
             metrics.PROPOSALS_REUSED.inc()
-            return open_record(Proposal, standing, opened.keys), standing.position.offset
+            paid = open_record(Proposal, standing, opened.keys), standing.position.offset
         if paid is not None:
+            _asked(opened, paid[0])
             return paid
 
         def allowed() -> None:
@@ -147,6 +150,8 @@ class Asking:
         self, opened: Opened, question: Question, nearest: Sequence[Memory], allowed: Allowed
     ) -> Proposal:
         """Ask, and count what that costs against the budget until the ledger shows it."""
+        if opened.at_stake.failure is not None:
+            raise opened.at_stake.failure
         with ExitStack() as counted:
             call = counted.enter_context(self._budget.asking(opened.keys.tenant, question.model))
             try:
@@ -154,8 +159,13 @@ class Asking:
             except ExtractionFailed as error:
                 call.spent(error.usage)
                 opened.until_applied.push(counted.pop_all())
+                opened.at_stake.asked(
+                    extractor=question.extractor, model=question.model, usage=error.usage
+                )
+                opened.at_stake.failure = error
                 raise
             call.spent(proposal.usage)
+            _asked(opened, proposal)
             opened.until_applied.push(counted.pop_all())
             return proposal
 
@@ -218,3 +228,7 @@ class Asking:
             ),
             what=f"the proposal for {opened.record.position}",
         )
+
+
+def _asked(opened: Opened, proposal: Proposal) -> None:
+    opened.at_stake.asked(extractor=proposal.extractor, model=proposal.model, usage=proposal.usage)

@@ -109,6 +109,11 @@ class Proposer:
         self._spent = Spent()
 
     @property
+    def extractor(self) -> str:
+        """The name of the extractor that is asked."""
+        return self._extractor.name
+
+    @property
     def model(self) -> str:
         """The model that is asked."""
         return self._extractor.model

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from processors.losses import AtStake
 from schemas import registry
 from schemas.commands import ConsolidationStart, Curation, SessionEnd
 from schemas.errors import RecordInvalid, UnknownSchema
@@ -31,7 +32,8 @@ class Opened:
         header: its header.
         keys: its subject's keys.
         cause: what was sealed.
-        until_applied: closed once the projection has applied the outcome, or another try begins.
+        until_applied: closed once the projection has applied the outcome.
+        at_stake: what goes with the record if it is given up.
     """
 
     record: LogRecord
@@ -39,6 +41,7 @@ class Opened:
     keys: SubjectKeys
     cause: Cause
     until_applied: ExitStack
+    at_stake: AtStake
 
 
 def open_cause(record: LogRecord, header: Header, keys: SubjectKeys) -> Cause:

@@ -104,7 +104,13 @@ class ConsolidationCloser:
         proposed = await parts.asking.proposal(
             opened,
             state,
-            Question(texts=(), known_max=0, model=parts.proposer.model, propose=propose),
+            Question(
+                texts=(),
+                known_max=0,
+                extractor=parts.proposer.extractor,
+                model=parts.proposer.model,
+                propose=propose,
+            ),
         )
         metrics.CONSOLIDATIONS.labels("looked_through").inc()
         return proposed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
 from processors.deciding.occasions import WaitingText
 from processors.opened import open_cause
@@ -29,23 +30,55 @@ class SessionTurns:
     Attributes:
         readable: those that can be read, by offset.
         unreadable: the others, with how they close.
+        records: the records of those that can be read, by their ids.
     """
 
     readable: tuple[WaitingText, ...]
     unreadable: tuple[Settled, ...]
+    records: Mapping[UUID, LogRecord]
 
     @property
     def all_lost(self) -> tuple[Settled, ...]:
         """All of them, as they close where nothing is made of the session."""
-        lost = (
-            Settled(
-                turn_id=waiting.turn.turn_id,
-                turn_offset=waiting.turn_offset,
-                closing=Closing.DEAD_LETTERED,
-            )
-            for waiting in self.readable
-        )
+        return (*self.unreadable, *map(_text_lost, self.readable))
+
+    def answered(self, failed: Collection[UUID]) -> tuple[WaitingText, ...]:
+        """Return the turns that can be decided: those that can be read, save some that failed."""
+        return tuple(text for text in self.readable if text.turn.turn_id not in failed)
+
+    def unanswered(self, failed: Collection[UUID]) -> tuple[Settled, ...]:
+        """Return the others, some that failed among them, with how they close."""
+        lost = (_text_lost(text) for text in self.readable if text.turn.turn_id in failed)
         return (*self.unreadable, *lost)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reading:
+    """Turns that were read so far."""
+
+    readable: list[WaitingText] = field(default_factory=list)
+    unreadable: list[Settled] = field(default_factory=list)
+    records: dict[UUID, LogRecord] = field(default_factory=dict)
+
+    def take(self, waiting: WaitingTurn, record: LogRecord | None, keys: SubjectKeys) -> int:
+        """Take one turn and return about how many bytes it holds."""
+        if record is None or record.value is None:
+            self.unreadable.append(_settled(waiting, Closing.ERASED))
+            return 0
+        opened = _opened(waiting, record, keys)
+        if isinstance(opened, Settled):
+            self.unreadable.append(opened)
+            return 0
+        self.readable.append(opened)
+        self.records[waiting.turn_id] = record
+        return len(record.value)
+
+    def done(self) -> SessionTurns:
+        return SessionTurns(
+            readable=tuple(self.readable),
+            unreadable=tuple(self.unreadable),
+            records=self.records,
+        )
 
 
 async def read_session(
@@ -58,8 +91,7 @@ async def read_session(
     Raises:
         LogUnavailable: the broker does not answer.
     """
-    readable: list[WaitingText] = []
-    unreadable: list[Settled] = []
+    reading = _Reading()
     room = SESSION_BYTES_MAX
     for start in range(0, len(waiting), _BATCH):
         batch = waiting[start : start + _BATCH]
@@ -68,23 +100,18 @@ async def read_session(
             for record in await records.read(partition, [turn.turn_offset for turn in batch])
         }
         for turn in batch:
-            record = found.get(turn.turn_offset)
-            opened = _opened(turn, record, keys)
-            if isinstance(opened, Settled):
-                unreadable.append(opened)
-                continue
-            readable.append(opened)
-            room -= len(record.value or b"") if record is not None else 0
+            room -= reading.take(turn, found.get(turn.turn_offset), keys)
             if room <= 0:
-                return SessionTurns(readable=tuple(readable), unreadable=tuple(unreadable))
-    return SessionTurns(readable=tuple(readable), unreadable=tuple(unreadable))
+                return reading.done()
+    return reading.done()
 
 
-def _opened(
-    waiting: WaitingTurn, record: LogRecord | None, keys: SubjectKeys
-) -> WaitingText | Settled:
-    if record is None or record.value is None:
-        return _settled(waiting, Closing.ERASED)
+def lost(waiting: Iterable[WaitingTurn]) -> tuple[Settled, ...]:
+    """Return how turns close for which nothing can be done, not even reading them."""
+    return tuple(_settled(turn, Closing.DEAD_LETTERED) for turn in waiting)
+
+
+def _opened(waiting: WaitingTurn, record: LogRecord, keys: SubjectKeys) -> WaitingText | Settled:
     try:
         turn = open_cause(record, record.header(), keys)
     except Punctured:
@@ -99,3 +126,9 @@ def _opened(
 
 def _settled(waiting: WaitingTurn, closing: Closing) -> Settled:
     return Settled(turn_id=waiting.turn_id, turn_offset=waiting.turn_offset, closing=closing)
+
+
+def _text_lost(text: WaitingText) -> Settled:
+    return Settled(
+        turn_id=text.turn.turn_id, turn_offset=text.turn_offset, closing=Closing.DEAD_LETTERED
+    )

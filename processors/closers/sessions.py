@@ -9,16 +9,14 @@ from typing import Final
 from processors import metrics
 from processors.asking import Allowed, Asking, Question
 from processors.closers.places import Places
-from processors.closers.session_turns import SessionTurns, read_session
+from processors.closers.session_turns import SessionTurns, lost, read_session
 from processors.deciding.decider import Decider
 from processors.deciding.occasions import occasion_of_session, unasked
 from processors.extraction import Proposer, without_injection
-from processors.losses import SessionGivenUp
 from processors.opened import Opened
 from processors.partition_state import PartitionState
 from processors.ports import Budget, TurnRecords
 from schemas.commands import SessionEnd
-from schemas.errors import ExtractionFailed
 from schemas.memory import Memory
 from schemas.proposals import Proposal
 from schemas.records import Outcome
@@ -81,9 +79,11 @@ class SessionCloser:
         if not stands and await parts.budget.exhausted(opened.keys.tenant) is not None:
             metrics.SESSIONS_ENDED.labels("held_back").inc()
             return await self._settled_nothing(end, opened, state)
+        opened.at_stake.waiting(lost(waiting), {})
         turns = await read_session(
             waiting, records=parts.records, keys=opened.keys, partition=state.partition
         )
+        opened.at_stake.waiting(turns.all_lost, turns.records)
         outcome = await self._settled(end, turns, opened, state)
         if outcome is not None:
             metrics.SESSIONS_ENDED.labels("settled").inc()
@@ -103,6 +103,7 @@ class SessionCloser:
         question = Question(
             texts=[without_injection(turn).user_text for turn in said[-_TEXTS_MAX:]],
             known_max=parts.proposer.known_max,
+            extractor=parts.proposer.extractor,
             model=parts.proposer.model,
             propose=propose,
         )
@@ -114,10 +115,7 @@ class SessionCloser:
                 subject=opened.keys.subject,
                 place=parts.places.of(opened, state),
             )
-        try:
-            proposed = await parts.asking.proposal(opened, state, question)
-        except ExtractionFailed as error:
-            raise SessionGivenUp(error, turns.all_lost) from error
+        proposed = await parts.asking.proposal(opened, state, question)
         if proposed is None:
             return None
         proposal, offset = proposed

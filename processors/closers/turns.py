@@ -117,6 +117,7 @@ class TurnCloser:
             Question(
                 texts=(without_injection(turn).user_text,),
                 known_max=parts.proposer.known_max,
+                extractor=parts.proposer.extractor,
                 model=parts.proposer.model,
                 propose=propose,
             ),

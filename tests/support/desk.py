@@ -7,11 +7,12 @@ from collections.abc import Awaitable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from processors.closers.turns import ExtractionMode
 from processors.partition_state import PartitionState
 from processors.ports import Budget, PaidCall
+from schemas.commands import SessionEnd, SessionEndCause
 from schemas.log.sealed import LogRecord, open_record, seal_record
 from schemas.memory import Record
 from schemas.partitioning import partition_for
@@ -22,6 +23,7 @@ from schemas.topics import DEAD_LETTERS, TURNS, proposals_topic
 from schemas.tree import address_for
 from tests.support.embedder import CountingEmbedder
 from tests.support.extractors import NotingExtractor
+from tests.support.memory_log import Delivery
 from tests.support.memory_worker import GENERATION, MemorySite, MemoryWorker
 from tests.support.turns import NOON, sealed_turn
 
@@ -116,6 +118,27 @@ class SubjectDesk:
         partition = partition_for(self.keys.subject, self.site.partitions)
         offset = self.site.log.append(TURNS, partition, sealed)
         return self.site.log.records(TURNS, partition, offset)[0]
+
+    def end(self, conversation: str = "conversation") -> LogRecord:
+        """Append the end of a session and return it as it is read."""
+        record_id = uuid4()
+        end = SessionEnd(
+            turn_id=record_id,
+            conversation_id=conversation,
+            cause=SessionEndCause.EXPLICIT,
+            occurred_at=NOON,
+            received_at=NOON,
+        )
+        return self.command(record_id, end)
+
+    def fail_once(self, topic: str, delivery: Delivery = Delivery.LOST) -> None:
+        """Deliver the next append to a topic as told, and the others as usual."""
+        left = [delivery]
+
+        async def deliver(to: str) -> Delivery:
+            return left.pop() if left and to == topic else Delivery.ACKNOWLEDGED
+
+        self.worker.producer.deliver = deliver
 
     async def handle(self, *records: LogRecord) -> None:
         """Take the partition over, where that was not done, and work on records in order."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from processors.closers.turns import ExtractionMode
-from schemas.commands import SessionEnd, SessionEndCause
 from schemas.errors import ExtractionRejected, LogUnavailable
 from schemas.events import MemoryAdded
 from schemas.log.sealed import LogRecord
 from schemas.ports import Extraction, ExtractionRequest, SessionRequest
 from schemas.records import Closing, DeferralCause
-from schemas.topics import TURNS
+from schemas.topics import TURNS, memories_topic
 from tests.support.desk import SubjectDesk, waits
 from tests.support.extractors import NotingExtractor, episode
-from tests.support.memory_log import Deliver, Delivery
+from tests.support.memory_log import Delivery
+from tests.support.memory_worker import GENERATION
 from tests.support.turns import NOON
 from tests.support.virtual_time import run_virtual
 
@@ -42,19 +42,6 @@ class ReadingSessions(NotingExtractor):
 
 async def refusing(_: ExtractionRequest) -> None:
     raise ExtractionRejected("no")
-
-
-def ended(desk: SubjectDesk, conversation: str = "conversation") -> LogRecord:
-    """Append the end of a session."""
-    record_id = uuid4()
-    end = SessionEnd(
-        turn_id=record_id,
-        conversation_id=conversation,
-        cause=SessionEndCause.EXPLICIT,
-        occurred_at=NOON,
-        received_at=NOON,
-    )
-    return desk.command(record_id, end)
 
 
 def id_of(record: LogRecord) -> UUID:
@@ -85,7 +72,7 @@ def test_the_end_settles_each_turn_by_what_its_own_words_gave() -> None:
         extractor = ReadingSessions()
         desk = session_desk(extractor)
         fact, question = desk.say("I live in Rome."), desk.say("What time is it?", minute=1)
-        end = ended(desk)
+        end = desk.end()
         await desk.handle(fact, question, end)
         outcome = await desk.outcome(end)
         assert outcome.closes == "session-end"
@@ -107,7 +94,7 @@ def test_an_extractor_that_reads_turns_is_asked_turn_by_turn() -> None:
         extractor = NotingExtractor()
         desk = session_desk(extractor)
         turns = [desk.say(f"I have {number} cats.", minute=number) for number in (1, 2, 3)]
-        await desk.handle(*turns, ended(desk))
+        await desk.handle(*turns, desk.end())
         assert [await desk.closing(turn) for turn in turns] == [Closing.STORED] * 3
         assert [request.turn.turn_id for request in extractor.requests] == list(map(id_of, turns))
         assert desk.proposals == 1
@@ -120,7 +107,7 @@ def test_the_end_settles_neither_another_conversation_nor_what_was_said_after_it
         desk = session_desk()
         other = desk.say("I have a dog.", conversation="another")
         before = desk.say("I live in Rome.")
-        end = ended(desk)
+        end = desk.end()
         after = desk.say("I live in Oslo.", minute=5)
         # The end is worked on last, as after a restart.
         await desk.handle(other, before, after, end)
@@ -135,7 +122,7 @@ def test_an_end_for_which_nothing_waits_closes_as_nothing_found() -> None:
     async def run() -> None:
         desk = session_desk()
         turn = desk.say("I live in Rome.")
-        first, second = ended(desk), ended(desk)
+        first, second = desk.end(), desk.end()
         await desk.handle(turn, first, second)
         assert (await desk.outcome(first)).closing is Closing.STORED
         nothing = await desk.outcome(second)
@@ -160,7 +147,7 @@ def test_an_exhausted_budget_lets_turns_wait_and_loses_none() -> None:
     async def run() -> None:
         desk = SubjectDesk(extractor=ReadingSessions())
         desk.budget.over = True
-        turn, early = desk.say("I live in Rome."), ended(desk)
+        turn, early = desk.say("I live in Rome."), desk.end()
         await desk.handle(turn, early)
         outcome = await desk.outcome(turn)
         assert outcome.deferral is not None
@@ -169,7 +156,7 @@ def test_an_exhausted_budget_lets_turns_wait_and_loses_none() -> None:
         assert await desk.closing(turn) is Closing.DEFERRED
         assert desk.proposals == 0
         desk.budget.over = False
-        await desk.handle(ended(desk))
+        await desk.handle(desk.end())
         assert await desk.closing(turn) is Closing.STORED
 
     run_virtual(run())
@@ -179,14 +166,16 @@ def test_a_session_whose_answer_is_of_no_use_is_given_up_with_its_turns() -> Non
     async def run() -> None:
         desk = session_desk(NotingExtractor(step=refusing))
         turns = [desk.say("I live in Rome."), desk.say("I like tea.", minute=1)]
-        end = ended(desk)
+        end = desk.end()
         await desk.handle(*turns, end)
         outcome = await desk.outcome(end)
         assert (outcome.closing, outcome.error) == (Closing.DEAD_LETTERED, "ExtractionRejected")
         assert outcome.closes == "session-end"
         assert [await desk.closing(turn) for turn in turns] == [Closing.DEAD_LETTERED] * 2
-        (letter,) = await desk.dead_letters()
-        assert letter.offset == end.position.offset
+        letters = await desk.dead_letters()
+        assert {letter.offset for letter in letters} == {
+            record.position.offset for record in (*turns, end)
+        }
 
     run_virtual(run())
 
@@ -198,7 +187,7 @@ def test_a_turn_that_was_forgotten_meanwhile_closes_as_erased_and_the_others_are
         forgotten, kept = desk.say("I live in Rome."), desk.say("I like tea.", minute=1)
         await desk.handle(forgotten, kept)
         bury(desk, forgotten)
-        await desk.handle(ended(desk))
+        await desk.handle(desk.end())
         assert await desk.closing(forgotten) is Closing.ERASED
         assert await desk.closing(kept) is Closing.STORED
         (session,) = extractor.sessions
@@ -213,7 +202,7 @@ def test_a_session_of_which_nothing_is_left_asks_nobody() -> None:
         turn = desk.say("I live in Rome.")
         await desk.handle(turn)
         bury(desk, turn)
-        end = ended(desk)
+        end = desk.end()
         await desk.handle(end)
         assert await desk.closing(turn) is Closing.ERASED
         assert (await desk.outcome(end)).closing is Closing.NOTHING_FOUND
@@ -227,9 +216,9 @@ def test_a_session_is_paid_for_once_however_its_outcome_is_delivered(delivery: D
     async def run() -> None:
         extractor = ReadingSessions()
         desk = session_desk(extractor)
-        turn, end = desk.say("I live in Rome."), ended(desk)
+        turn, end = desk.say("I live in Rome."), desk.end()
         await desk.handle(turn)
-        desk.worker.producer.deliver = once("memories", delivery)
+        desk.fail_once(memories_topic(GENERATION), delivery)
         await desk.handle(end)
         assert len(extractor.sessions) == 1
         assert await desk.closing(turn) is Closing.STORED
@@ -240,7 +229,7 @@ def test_a_session_is_paid_for_once_however_its_outcome_is_delivered(delivery: D
 def test_a_log_that_cannot_be_read_is_waited_for() -> None:
     async def run() -> None:
         desk = session_desk()
-        turn, end = desk.say("I live in Rome."), ended(desk)
+        turn, end = desk.say("I live in Rome."), desk.end()
         await desk.handle(turn)
         desk.site.turn_records.failure = LogUnavailable("the broker does not answer")
         state = await desk.hold()
@@ -250,16 +239,6 @@ def test_a_log_that_cannot_be_read_is_waited_for() -> None:
         assert await desk.closing(turn) is Closing.STORED
 
     run_virtual(run())
-
-
-def once(topic: str, delivery: Delivery) -> Deliver:
-    """Deliver the first append to a topic as told, and the others as usual."""
-    left = [delivery]
-
-    async def deliver(to: str) -> Delivery:
-        return left.pop() if left and topic in to else Delivery.ACKNOWLEDGED
-
-    return deliver
 
 
 def bury(desk: SubjectDesk, record: LogRecord) -> None:
