@@ -143,7 +143,7 @@ class _Account:
         self.own_total = sum((own.amount for own in self.own), _Amount())
 
 
-class Asking:
+class RunningCall:
     """A call of the model that is under way; see :meth:`Budgets.asking`.
 
     Attributes:
@@ -233,15 +233,15 @@ class Budgets:
         return max(reached, key=lambda state: state.until, default=None)
 
     @contextmanager
-    def asking(self, tenant: str | None, model: str) -> Iterator[Asking]:
+    def asking(self, tenant: str | None, model: str) -> Iterator[RunningCall]:
         """Count a call against the tenant's budget while the ledger does not show it.
 
         To be held around the call of the model and until its outcome is applied (or is another
         worker's to append)::
 
-            with budgets.asking(tenant, model) as asking:
+            with budgets.asking(tenant, model) as call:
                 proposal = await ...
-                asking.spent(proposal.usage)
+                call.spent(proposal.usage)
                 ...  # append the outcome and wait until it is applied
 
         Args:
@@ -249,7 +249,7 @@ class Budgets:
             model: the model that is asked.
         """
         if tenant is None or not any(self._limits.of(tenant).limits()):
-            yield Asking(lambda _usage: None)
+            yield RunningCall(lambda _usage: None)
             return
         account = self._accounts[tenant]
         own = account.begin(self._average.get(model, _Amount()))
@@ -259,11 +259,11 @@ class Budgets:
             account.correct(own, amount)
             self._learn(model, amount)
 
-        asking = Asking(note)
+        call = RunningCall(note)
         try:
-            yield asking
+            yield call
         finally:
-            if not asking.told:
+            if not call.told:
                 account.correct(own, _Amount())
             own.applied_at = self._monotonic()
 
