@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from typing import Final
+
+from schemas.memory import Precision
 
 MONTHS: Final = (
     "january",
@@ -46,15 +47,6 @@ _NUMBERS: Final = {
 } | {"eleven": 11, "twelve": 12, "a couple of": 2}
 _YEAR_MIN: Final = 1900
 """A number below is no year of anybody's life."""
-
-
-class Precision(StrEnum):
-    """How much of a date the words told."""
-
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    YEAR = "year"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,7 +25,7 @@ from schemas.events import (
     MemoryEvent,
     MemorySuperseded,
 )
-from schemas.memory import Memory
+from schemas.memory import Memory, Precision
 from schemas.ports import StoredMemory
 
 _Opening = MemoryAdded | MemorySuperseded | MemoryBackfilled
@@ -159,6 +159,7 @@ def _after(
             update={
                 "memory_id": statement.continuation_id,
                 "valid_from": again,
+                "valid_from_precision": Precision.MOMENT,
                 "recorded_at": statement.memory.recorded_at,
             }
         )
@@ -202,5 +203,12 @@ def _version(
     memory: Memory, lineage_id: UUID, valid_from: datetime, valid_to: datetime | None
 ) -> Memory:
     return memory.model_copy(
-        update={"lineage_id": lineage_id, "valid_from": valid_from, "valid_to": valid_to}
+        update={
+            "lineage_id": lineage_id,
+            "valid_from": valid_from,
+            "valid_from_precision": (
+                memory.valid_from_precision if valid_from == memory.valid_from else Precision.MOMENT
+            ),
+            "valid_to": valid_to,
+        }
     )

@@ -36,6 +36,7 @@ MEMORY_COLUMNS: Final = (
     "conversation_id",
     "quote",
     "valid_from",
+    "valid_from_precision",
     "valid_to",
     "recorded_at",
     "closed_recorded_at",

@@ -101,6 +101,7 @@ def insert_columns(
         "conversation_id": [memory.conversation_id for memory in memories],
         "quote": [memory.quote for memory in memories],
         "valid_from": [memory.valid_from for memory in memories],
+        "valid_from_precision": [memory.valid_from_precision.value for memory in memories],
         "valid_to": [memory.valid_to for memory in memories],
         "recorded_at": [memory.recorded_at for memory in memories],
         "last_confirmed_at": [row.last_confirmed_at for row in rows],

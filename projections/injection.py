@@ -15,7 +15,7 @@ from typing import Final
 
 from projections.recall import RecalledMemory
 from schemas.injection import BLOCK_END, BLOCK_START, FRAME, NOTE_PREFIX
-from schemas.memory import ABOUT_USER, Source
+from schemas.memory import ABOUT_USER, Precision, Source
 
 # Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties: what a renderer shows nothing
 # for, tag characters and bidirectional controls among it. Left in place are the joiners, which
@@ -66,7 +66,7 @@ def escaped(text: str) -> str:
 
 
 def _note(memory: RecalledMemory) -> str:
-    dates = _date(memory.valid_from)
+    dates = _told(memory.valid_from, memory.valid_from_precision)
     if memory.valid_to is not None:
         dates += f" to {_date(memory.valid_to)}"
     return f"{NOTE_PREFIX}{dates}{_of_whom(memory)}: {escaped(memory.content)}"
@@ -77,6 +77,16 @@ def _of_whom(memory: RecalledMemory) -> str:
     if memory.source is Source.ASSISTANT:
         return " (said by the assistant)"
     return "" if memory.about == ABOUT_USER else f" (about {escaped(memory.about)})"
+
+
+def _told(moment: datetime, precision: Precision) -> str:
+    """Return a date as exactly as it was told."""
+    match precision:
+        case Precision.YEAR:
+            return f"{moment:%Y}"
+        case Precision.MONTH:
+            return f"{moment:%Y-%m}"
+    return _date(moment)
 
 
 def _date(moment: datetime) -> str:

@@ -15,7 +15,7 @@ from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import InvalidInput
-from schemas.memory import Confidence, MemoryKind, Provenance, Source
+from schemas.memory import Confidence, MemoryKind, Precision, Provenance, Source
 from schemas.slots import Slot
 
 LIMIT_DEFAULT: Final = 50
@@ -53,6 +53,7 @@ class ListedMemory:
         conversation_id: the conversation of that turn; empty without one.
         quote: the exact words that caused it; empty without a turn.
         valid_from: since when it is true.
+        valid_from_precision: how exactly that was told.
         valid_to: until when it was true; ``None`` while it is.
         recorded_at: when the ledger learnt it.
         closed_recorded_at: when the ledger learnt ``valid_to``; ``None`` where it is open, or was
@@ -81,6 +82,7 @@ class ListedMemory:
     conversation_id: str
     quote: str
     valid_from: datetime
+    valid_from_precision: Precision
     valid_to: datetime | None
     recorded_at: datetime
     closed_recorded_at: datetime | None
@@ -211,6 +213,7 @@ def listed_memory(row: Row) -> ListedMemory:
     fields["slot"] = Slot(row["slot"])
     fields["confidence"] = Confidence(row["confidence"])
     fields["source"] = Source(row["source"])
+    fields["valid_from_precision"] = Precision(row["valid_from_precision"])
     fields["provenance"] = provenance_of(row["provenance"])
     fields["merged_from"] = tuple(row["merged_from"])
     return ListedMemory(**fields)

@@ -22,7 +22,7 @@ from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import EmbedderMismatch, InvalidInput, NotCaughtUp
-from schemas.memory import Confidence, MemoryKind, Provenance, Source
+from schemas.memory import Confidence, MemoryKind, Precision, Provenance, Source
 from schemas.partitioning import partition_for
 from schemas.ports import Embedder, Vectors
 from schemas.slots import Slot
@@ -67,6 +67,7 @@ class RecalledMemory:
         quote: the exact words that caused it; empty where no turn did.
         turn_id: the turn they were said in, or the record that caused it.
         valid_from: since when it is true.
+        valid_from_precision: how exactly that was told.
         valid_to: until when it was true, as far as it was known at the moment asked for.
         recorded_at: when the ledger learnt it.
     """
@@ -85,6 +86,7 @@ class RecalledMemory:
     quote: str
     turn_id: UUID
     valid_from: datetime
+    valid_from_precision: Precision
     valid_to: datetime | None
     recorded_at: datetime
 
@@ -372,6 +374,7 @@ def _memory(row: Row) -> RecalledMemory:
         quote=row["quote"],
         turn_id=row["turn_id"],
         valid_from=row["valid_from"].astimezone(UTC),
+        valid_from_precision=Precision(row["valid_from_precision"]),
         valid_to=None if row["valid_to"] is None else row["valid_to"].astimezone(UTC),
         recorded_at=row["recorded_at"].astimezone(UTC),
     )

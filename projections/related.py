@@ -26,6 +26,7 @@ _MEMORY_COLUMNS: Final = (
     "conversation_id",
     "quote",
     "valid_from",
+    "valid_from_precision",
     "valid_to",
     "recorded_at",
     "expires_at",

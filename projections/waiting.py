@@ -103,17 +103,30 @@ class PostgresWaitingTurns:
         )
 
     async def quiet_since(
-        self, *, partition: int, moment: datetime, limit: int
+        self, *, partition: int, moment: datetime, after: WaitingConversation | None, limit: int
     ) -> tuple[WaitingConversation, ...]:
         """Return conversations of a partition whose last waiting turn was accepted before a moment.
 
-        The longest quiet come first, ``limit`` of them at most. They are of whatever subject: who
-        keeps the time of sessions has to look through all.
+        They are of whatever subject: who keeps the time of sessions has to look through all. Their
+        order is that of :class:`schemas.waiting.WaitingTurns`.
+
+        Args:
+            partition: the partition.
+            moment: before which the last turn was accepted.
+            after: only conversations behind this one, whether it still waits or not.
+            limit: how many at most; fewer are all that there are.
 
         Raises:
             ReadModelUnavailable: the read model cannot be reached.
         """
-        asked = {"partition": partition, "moment": moment, "limit": limit}
+        asked = {
+            "partition": partition,
+            "moment": moment,
+            "after_received_at": None if after is None else after.last_received_at,
+            "after_subject": None if after is None else after.subject,
+            "after_conversation_id": None if after is None else after.conversation_id,
+            "limit": limit,
+        }
         async with self._read_model.connection() as connection, connection.transaction():
             await name_every_subject(connection)
             cursor = await connection.execute(_QUERIES["select_quiet"], asked, binary=True)

@@ -23,7 +23,7 @@ FRAME: Final = (
 
 NOTE_PREFIX: Final = "- "
 
-_NOTE: Final = re.compile(r"- \d{4}-\d{2}-\d{2}\b")
+_NOTE: Final = re.compile(r"- \d{4}(?:-\d{2}(?:-\d{2}\b|(?= to |:| \())|(?= to |:| \())")
 _NOTE_BEGUN: Final = re.compile(r"-? ?[\d-]{0,10}")
 
 

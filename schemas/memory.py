@@ -77,6 +77,16 @@ class Embedding(Record):
     halves: bytes
 
 
+class Precision(StrEnum):
+    """How exactly a time was told: its start then stands for the whole of it."""
+
+    MOMENT = "moment"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+
+
 class Provenance(Record):
     """Where a fact of the operator's own systems comes from.
 
@@ -108,6 +118,8 @@ class Memory(Record):
         conversation_id: the conversation of that turn; empty without one.
         quote: the exact words of the turn that caused it; empty without a turn.
         valid_from: since when it is true.
+        valid_from_precision: how exactly that was told: "in 2019" begins with that year, and is no
+            1 January.
         valid_to: until when it was true; ``None`` while it is.
         recorded_at: when the ledger learnt it.
         expires_at: when it ceases by itself, or ``None``.
@@ -130,6 +142,7 @@ class Memory(Record):
     conversation_id: str
     quote: str
     valid_from: UtcDatetime
+    valid_from_precision: Precision = Precision.MOMENT
     valid_to: UtcDatetime | None = None
     recorded_at: UtcDatetime
     expires_at: UtcDatetime | None = None

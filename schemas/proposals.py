@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from schemas.memory import Confidence, MemoryKind, Record, UtcDatetime
+from schemas.memory import Confidence, MemoryKind, Precision, Record, UtcDatetime
 from schemas.slots import Slot
 
 
@@ -45,6 +45,7 @@ class Operation(Record):
         merges: the memories that ``content`` stands for, of a merge.
         against: the memory that contradicts ``reference``, of a contradiction.
         valid_from: since when it is true, where the words say so; else the turn's own time counts.
+        valid_from_precision: how exactly the words say so.
         expires_at: when it ceases by itself, or ``None``.
     """
 
@@ -62,6 +63,7 @@ class Operation(Record):
     merges: tuple[UUID, ...] = ()
     against: UUID | None = None
     valid_from: UtcDatetime | None = None
+    valid_from_precision: Precision = Precision.MOMENT
     expires_at: UtcDatetime | None = None
 
 
@@ -119,6 +121,8 @@ class Proposal(Record):
         usage: what it cost.
         stop_reasons: why the model stopped, call by call, in the provider's words.
         skipped: why the model was not asked, where code found that there is nothing to ask.
+        failed: of the end of a session, the turns for which no usable answer could be had; the
+            others were answered.
         proposed_at: when the answer was complete.
     """
 
@@ -132,4 +136,5 @@ class Proposal(Record):
     usage: Usage = Usage()
     stop_reasons: tuple[str, ...] = ()
     skipped: str | None = None
+    failed: tuple[UUID, ...] = ()
     proposed_at: UtcDatetime

@@ -14,7 +14,7 @@ from processors.deciding.gating import Gate
 from processors.deciding.occasions import STATING, Occasion, Saying
 from processors.expiry import expiry_of
 from schemas.events import RejectionReason
-from schemas.memory import MemoryKind
+from schemas.memory import MemoryKind, Precision
 from schemas.proposals import Action, Operation, Proposal, Speaker
 
 
@@ -64,6 +64,14 @@ class Item:
         """Since when it is true: never after it was said, whatever was proposed."""
         said_at = self.saying.said_at
         return min(self.operation.valid_from or said_at, said_at)
+
+    @property
+    def valid_from_precision(self) -> Precision:
+        """How exactly that was told; the time of the words is exact."""
+        told = self.operation.valid_from
+        if told is None or told > self.saying.said_at:
+            return Precision.MOMENT
+        return self.operation.valid_from_precision
 
     @property
     def expires_at(self) -> datetime | None:

@@ -166,6 +166,7 @@ class Decision:
                 conversation_id=saying.conversation_id,
                 quote=operation.quote,
                 valid_from=item.valid_from,
+                valid_from_precision=item.valid_from_precision,
                 recorded_at=self._now,
                 expires_at=item.expires_at,
                 embedding=embedding,

@@ -153,6 +153,7 @@ def _merged(
         conversation_id=newest.conversation_id,
         quote=newest.quote,
         valid_from=oldest.valid_from,
+        valid_from_precision=oldest.valid_from_precision,
         recorded_at=now,
         # Its sources are served no more, so it must not cease before the last of them would have.
         expires_at=max(ends) if len(ends) == len(memories) else None,

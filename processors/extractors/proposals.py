@@ -10,8 +10,8 @@ from uuid import UUID
 
 from processors.about import canonical_about
 from processors.extractors.findings import Finding, Mode, negated
-from processors.moments import Moment, Precision
-from schemas.memory import ABOUT_USER, Confidence, Memory, folded
+from processors.moments import Moment
+from schemas.memory import ABOUT_USER, Confidence, Memory, Precision, folded
 from schemas.ports import KnownMemory
 from schemas.proposals import Action, Operation
 from schemas.slots import SINGLE_VALUED, Slot
@@ -163,4 +163,7 @@ def _operation(
         quote=draft.quote,
         reference=reference,
         valid_from=draft.moment.start if draft.moment is not None else None,
+        valid_from_precision=(
+            draft.moment.precision if draft.moment is not None else Precision.MOMENT
+        ),
     )

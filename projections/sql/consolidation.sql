@@ -34,7 +34,8 @@ ORDER BY crowded.subject;
 (
     SELECT
         memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-        conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+        conversation_id, quote, valid_from,
+        valid_from_precision, valid_to, recorded_at, expires_at, merged_from
     FROM memories
     WHERE subject = %(subject)s
         AND kind = 'episodic'
@@ -49,7 +50,8 @@ UNION ALL
 (
     SELECT
         memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-        conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+        conversation_id, quote, valid_from,
+        valid_from_precision, valid_to, recorded_at, expires_at, merged_from
     FROM memories
     WHERE subject = %(subject)s
         AND kind <> 'episodic'
@@ -65,6 +67,7 @@ UNION ALL
 -- Return the versions of a subject by their ids.
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-    conversation_id, quote, valid_from, valid_to, recorded_at, expires_at, merged_from
+    conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at, expires_at, merged_from
 FROM memories
 WHERE subject = %(subject)s AND memory_id = ANY (%(memory_ids)s::uuid[]) AND retracted_at IS NULL;

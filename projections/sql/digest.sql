@@ -21,7 +21,8 @@ UNION SELECT subject FROM rejections;
 -- is not one of them.
 SELECT
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
-    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    confidence, source, turn_id, conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at,
     closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,
     expiry_confirmed_at, provenance, merged_from, merged_into, merged_valid_from, merged_at,
     CASE WHEN vector_made_at IS NULL THEN embedding_model END,

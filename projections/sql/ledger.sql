@@ -83,7 +83,8 @@ ORDER BY asked.place;
 SELECT
     asked.place, nearest.memory_id, nearest.lineage_id, nearest.kind, nearest.content,
     nearest.slot, nearest.about, nearest.importance, nearest.confidence, nearest.source,
-    nearest.turn_id, nearest.conversation_id, nearest.quote, nearest.valid_from, nearest.valid_to,
+    nearest.turn_id, nearest.conversation_id, nearest.quote, nearest.valid_from,
+    nearest.valid_from_precision, nearest.valid_to,
     nearest.recorded_at, nearest.expires_at, nearest.provenance, nearest.merged_from
 FROM unnest(%(subjects)b::uuid[], %(vectors)b::halfvec[], %(most)b::integer[])
     WITH ORDINALITY AS asked (subject, vector, most, place)
@@ -153,7 +154,8 @@ SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
     memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
     memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
-    memories.valid_to, memories.recorded_at, memories.expires_at, memories.provenance,
+
+    memories.valid_from_precision, memories.valid_to, memories.recorded_at, memories.expires_at, memories.provenance,
     memories.merged_from, memories.retracted_at, memories.last_confirmed_at, memories.merged_into,
     alike.embedding
 FROM lineages

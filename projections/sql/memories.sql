@@ -5,7 +5,8 @@
 -- as_of, or all of them. It begins after the version that the page before ended with.
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-    conversation_id, quote, valid_from, valid_to, recorded_at, closed_recorded_at, retracted_at,
+    conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at, closed_recorded_at, retracted_at,
     last_confirmed_at, confirmations, expires_at, provenance, merged_from, merged_into,
     CASE
         WHEN retracted_at IS NOT NULL THEN 'retracted'

@@ -184,12 +184,14 @@ WHERE turns.subject = settled.subject
 -- Insert versions; one that is there already stays as it is.
 INSERT INTO memories (
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
-    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    confidence, source, turn_id, conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at,
     last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
 )
 SELECT
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
-    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    confidence, source, turn_id, conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at,
     last_confirmed_at, expires_at, provenance::jsonb, merged_from::uuid[], embedding_model,
     embedding
 FROM unnest(
@@ -197,13 +199,15 @@ FROM unnest(
     %(content)b::text[], %(statement_key)b::bytea[], %(slot)b::text[], %(about)b::text[],
     %(importance)b::smallint[], %(confidence)b::text[], %(source)b::text[], %(turn_id)b::uuid[],
     %(conversation_id)b::text[], %(quote)b::text[], %(valid_from)b::timestamptz[],
+    %(valid_from_precision)b::text[],
     %(valid_to)b::timestamptz[], %(recorded_at)b::timestamptz[],
     %(last_confirmed_at)b::timestamptz[], %(expires_at)b::timestamptz[],
     %(provenance)b::text[], %(merged_from)b::text[],
     %(embedding_model)b::text[], %(embedding)b::halfvec[]
 ) AS listed (
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
-    confidence, source, turn_id, conversation_id, quote, valid_from, valid_to, recorded_at,
+    confidence, source, turn_id, conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at,
     last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
 )
 ON CONFLICT (subject, memory_id) DO NOTHING;

@@ -38,7 +38,8 @@ SELECT
     ) AS first_open,
     memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
     memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from, memories.valid_to, memories.recorded_at,
+    memories.quote, memories.valid_from,
+    memories.valid_from_precision, memories.valid_to, memories.recorded_at,
     memories.provenance
 FROM totals
 LEFT JOIN best ON true
@@ -113,7 +114,8 @@ SELECT
     ) AS first_open,
     memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
     memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from, best.valid_to, memories.recorded_at,
+    memories.quote, memories.valid_from,
+    memories.valid_from_precision, best.valid_to, memories.recorded_at,
     memories.provenance
 FROM totals
 LEFT JOIN best ON true

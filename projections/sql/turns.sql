@@ -27,7 +27,8 @@ WHERE turns.subject = %(subject)s AND turns.turn_id = %(turn_id)s;
 -- Return the versions that a record's words caused, as the listing of memories shows them.
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-    conversation_id, quote, valid_from, valid_to, recorded_at, closed_recorded_at, retracted_at,
+    conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at, closed_recorded_at, retracted_at,
     last_confirmed_at, confirmations, expires_at, provenance, merged_from, merged_into,
     CASE
         WHEN retracted_at IS NOT NULL THEN 'retracted'

@@ -19,7 +19,7 @@ from schemas.events import (
     RejectionReason,
     Renewal,
 )
-from schemas.memory import Confidence, Memory, MemoryKind, Source
+from schemas.memory import Confidence, Memory, MemoryKind, Precision, Source
 from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing, DeadLetter, Origin
 from schemas.slots import Slot
@@ -199,7 +199,13 @@ def _refusals(writer: GoldenWriter) -> None:
     operations = [
         operation(Action.ADD, Slot.NAME, "Is called Bob", "my name is Bob", importance=2),
         operation(
-            Action.ADD, Slot.ALLERGY, "Is allergic to nuts", "I'm allergic to nuts.", importance=5
+            Action.ADD,
+            Slot.ALLERGY,
+            "Is allergic to nuts",
+            "I'm allergic to nuts.",
+            importance=5,
+            valid_from=at(0),
+            valid_from_precision=Precision.YEAR,
         ),
         operation(
             Action.ADD,
@@ -216,7 +222,15 @@ def _refusals(writer: GoldenWriter) -> None:
         InvalidItem(position=4, problem="has no content"),
     ]
     at_mixed = writer.proposal("a proposal with invalid items", mixed, operations, invalid)
-    nuts = memory_of(mixed, 1, Slot.ALLERGY, "Is allergic to nuts", importance=5)
+    nuts = memory_of(
+        mixed,
+        1,
+        Slot.ALLERGY,
+        "Is allergic to nuts",
+        importance=5,
+        valid_from=at(0),
+        valid_from_precision=Precision.YEAR,
+    )
     brief = memory_of(
         mixed,
         2,

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
+from schemas.memory import Precision
+
 _DATE: Final = re.compile("(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 _YEAR_MIN: Final = 1000
 _YEAR_MAX: Final = 9000
@@ -28,6 +30,18 @@ def period_start(text: str, *, utc_offset_minutes: int) -> datetime | None:
     """
     days = _days(text)
     return None if days is None else _midnight(days[0], utc_offset_minutes)
+
+
+def precision_of(text: str) -> Precision:
+    """Return how exactly a text of one of the shapes of :func:`period_start` tells a time."""
+    match text.count("-"):
+        case 0 if text:
+            return Precision.YEAR
+        case 1:
+            return Precision.MONTH
+        case 2:
+            return Precision.DAY
+    return Precision.MOMENT
 
 
 def period_end(text: str, *, utc_offset_minutes: int) -> datetime | None:

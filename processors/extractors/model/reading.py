@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from processors.extractors.model.dates import WrongDate, period_end, period_start
+from processors.extractors.model.dates import WrongDate, period_end, period_start, precision_of
 from processors.extractors.model.quotes import exact_words
 from processors.extractors.model.schema import OperationItem
 from schemas.memory import folded
@@ -189,6 +189,7 @@ def _operation(item: OperationItem, turn: Turn, asked: Asked, *, quote: str) -> 
         reference=reference,
         turn_id=turn.turn_id if asked.tells_turn else None,
         valid_from=valid_from,
+        valid_from_precision=precision_of(item.valid_from),
         expires_at=expires_at,
     )
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.moments import Moment, Precision, find_moment
+from processors.moments import Moment, find_moment
+from schemas.memory import Precision
 
 WEDNESDAY = datetime(2024, 6, 12, 15, 30, tzinfo=UTC)
 

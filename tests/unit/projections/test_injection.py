@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from projections.injection import escaped, injection
 from projections.recall import RecalledMemory
 from schemas.injection import BLOCK_END, BLOCK_START, FRAME, cut_injection
-from schemas.memory import Confidence, MemoryKind, Source
+from schemas.memory import Confidence, MemoryKind, Precision, Source
 from schemas.slots import Slot
 
 ID = UUID(int=1)
@@ -36,6 +36,7 @@ def _memory(content: str, **changed: Any) -> RecalledMemory:
         "quote": "quote",
         "turn_id": ID,
         "valid_from": datetime(2026, 3, 1, 9, tzinfo=UTC),
+        "valid_from_precision": Precision.MOMENT,
         "valid_to": None,
         "recorded_at": datetime(2026, 3, 1, 9, tzinfo=UTC),
     }
@@ -69,6 +70,23 @@ def test_the_block_is_small_and_dated() -> None:
         "- 2026-03-01 (said by the assistant): Recommended rest.",
         "</memledger-notes>",
     ]
+
+
+def test_a_date_is_as_exact_as_it_was_told() -> None:
+    start = datetime(2019, 6, 1, tzinfo=UTC)
+    block = injection(
+        [
+            _memory("Moved.", valid_from=start, valid_from_precision=precision)
+            for precision in (Precision.YEAR, Precision.MONTH, Precision.DAY)
+        ]
+    )
+    assert block.splitlines()[2:-1] == [
+        "- 2019: Moved.",
+        "- 2019-06: Moved.",
+        "- 2019-06-01: Moved.",
+    ]
+    # A block that lost its beginning, because a client cut the message, is known by these lines.
+    assert cut_injection("\n".join(["Hello.", *block.splitlines()[2:]])) == "Hello.\n"
 
 
 def test_no_memories_make_no_block() -> None:

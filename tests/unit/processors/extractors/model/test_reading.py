@@ -18,7 +18,7 @@ from processors.extractors.model.reading import (
     each,
     operation_of,
 )
-from schemas.memory import Confidence, MemoryKind
+from schemas.memory import Confidence, MemoryKind, Precision
 from schemas.proposals import Action, InvalidItem, Operation, Speaker
 from schemas.records import Origin, Turn
 from schemas.slots import Slot
@@ -86,6 +86,7 @@ def test_an_item_becomes_an_operation() -> None:
         quote="I live in Pune now.",
         reference=M2,
         valid_from=datetime(2026, 1, 31, 18, 30, tzinfo=UTC),
+        valid_from_precision=Precision.MONTH,
         expires_at=datetime(2026, 3, 2, 18, 30, tzinfo=UTC),
     )
 
