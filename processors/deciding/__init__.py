@@ -1,1 +1,1 @@
-"""Deciding: the parts of which :mod:`processors.reconcile` is made, each a concept of its own."""
+"""Deciding what becomes of what was proposed: each concept a part of its own."""

@@ -17,28 +17,19 @@ from schemas.events import (
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
-    MemoryEvent,
     MemoryRetracted,
     MemorySuperseded,
     ProposalRejected,
     RejectionReason,
 )
-from schemas.memory import Memory, MemoryKind, Source
+from schemas.memory import MemoryKind, Source
 from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing
 from schemas.slots import Slot
 from tests.support.deciding import GENERATION, NOW, Subject, day, operation, proposal, turn
+from tests.unit.processors.deciding.occasions import kinds, opened
 
 UPDATE, RETRACT = Action.UPDATE, Action.RETRACT
-
-
-def kinds(events: tuple[MemoryEvent, ...]) -> list[str]:
-    return [event.event for event in events]
-
-
-def opened(event: MemoryEvent) -> Memory:
-    assert isinstance(event, MemoryAdded | MemorySuperseded | MemoryBackfilled)
-    return event.memory
 
 
 def test_a_new_statement_is_added_with_the_turns_words_and_time() -> None:
@@ -479,10 +470,16 @@ def test_what_must_be_looked_up_is_asked_for_once() -> None:
 @pytest.mark.parametrize("action", [Action.ADD, RETRACT])
 def test_the_order_of_the_stores_answer_does_not_matter(action: Action) -> None:
     subject = Subject()
-    for number, content in ((1, "A"), (1, "B"), (1, "A"), (5, "C"), (3, "A")):
+    for number, content in (
+        (1, "Lives in Aachen"),
+        (1, "Lives in Bern"),
+        (1, "Lives in Aachen"),
+        (5, "Lives in Cork"),
+        (3, "Lives in Aachen"),
+    ):
         subject.says(number, operation(content))
-    said = turn("A", at=day(4))
-    proposed = proposal(said, [operation("A", action=action)])
+    said = turn("Lives in Aachen", at=day(4))
+    proposed = proposal(said, [operation("Lives in Aachen", action=action)])
     expected = subject.decide(said, proposed)
     subject.state.memories = dict(reversed(subject.state.memories.items()))
     assert subject.decide(said, proposed) == expected
@@ -528,14 +525,20 @@ def test_an_update_never_retires_a_fact_about_somebody_else() -> None:
 
 def test_confirmations_outlive_the_splitting_of_what_they_confirmed() -> None:
     subject = Subject()
-    for number, content in ((1, "A"), (3, "A"), (5, "A"), (2, "B"), (4, "C")):
+    for number, content in (
+        (1, "Lives in Aachen"),
+        (3, "Lives in Aachen"),
+        (5, "Lives in Aachen"),
+        (2, "Lives in Bern"),
+        (4, "Lives in Cork"),
+    ):
         subject.says(number, operation(content))
     assert subject.history() == [
-        ("A", day(1), day(2)),
-        ("B", day(2), day(3)),
-        ("A", day(3), day(4)),
-        ("C", day(4), day(5)),
-        ("A", day(5), None),
+        ("Lives in Aachen", day(1), day(2)),
+        ("Lives in Bern", day(2), day(3)),
+        ("Lives in Aachen", day(3), day(4)),
+        ("Lives in Cork", day(4), day(5)),
+        ("Lives in Aachen", day(5), None),
     ]
 
 

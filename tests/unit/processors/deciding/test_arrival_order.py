@@ -17,7 +17,7 @@ from tests.support.deciding import Subject, day, operation, proposal, turn
 Said = tuple[int, str]
 """The day of a turn and the value that it states."""
 
-values = st.sampled_from(["A", "B", "C"])
+values = st.sampled_from(["Lives in Aachen", "Lives in Bern", "Lives in Cork"])
 said = st.tuples(st.integers(0, 8), values)
 turns = st.lists(said, min_size=1, max_size=9)
 spread = st.lists(said, min_size=1, max_size=9, unique_by=lambda one: one[0])
@@ -141,6 +141,6 @@ def test_many_valued_statements_are_each_live_once(arrived: list[Said]) -> None:
 @given(turns)
 def test_a_decision_made_again_is_the_same(arrived: list[Said]) -> None:
     subject = told(arrived)
-    said_now = turn("Z", at=day(4))
-    proposed = proposal(said_now, [operation("Z")])
+    said_now = turn("Lives in Zug", at=day(4))
+    proposed = proposal(said_now, [operation("Lives in Zug")])
     assert subject.decide(said_now, proposed) == subject.decide(said_now, proposed)
