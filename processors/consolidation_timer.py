@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from processors.own_records import OwnRecords
+from processors.own_records import OwnRecord, OwnRecords
 from schemas import ids
 from schemas.commands import ConsolidationStart
 from schemas.consolidation import Consolidating, Crowded
@@ -20,7 +21,8 @@ LOOK_S: Final = 3600.0
 QUIET: Final = timedelta(hours=1)
 """For how long nothing may have been recorded of a subject: its chats are not interrupted."""
 
-_PAGE: Final = 1000
+_PAGE: Final = 500
+_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,24 +59,34 @@ class ConsolidationTimer:
         Raises:
             ReadModelUnavailable, KeyringUnavailable, KeyMissing, LogUnavailable: try again later.
         """
-        appended, now = 0, self._parts.clock()
+        appended, now, look = 0, self._parts.clock(), self._parts.records.look()
         after: UUID | None = None
         while True:
             page = await self._parts.consolidating.crowded(
                 episodes_min=self._parts.episodes_min, after=after, limit=_PAGE
             )
-            for crowded in page:
-                appended += await self._start(crowded, now)
+            appended += await look.append(await self._due(page, now))
             if len(page) < _PAGE:
                 return appended
             after = page[-1].subject
 
-    async def _start(self, crowded: Crowded, now: datetime) -> bool:
+    async def _due(self, page: Sequence[Crowded], now: datetime) -> list[OwnRecord]:
+        due: list[OwnRecord] = []
+        for place, crowded in enumerate(page):
+            if place % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+            start = self._start(crowded, now)
+            if start is not None:
+                due.append(start)
+        return due
+
+    def _start(self, crowded: Crowded, now: datetime) -> OwnRecord | None:
+        if crowded.looked_through or now - crowded.recorded_at < QUIET:
+            return None
         partition = partition_for(crowded.subject, self._parts.partitions)
-        held = self._parts.ready().get(partition, False)
-        if not held or crowded.looked_through or now - crowded.recorded_at < QUIET:
-            return False
+        if not self._parts.ready().get(partition, False):
+            return None
         start = ConsolidationStart(
             turn_id=ids.consolidation_id(crowded.subject, crowded.newest), occurred_at=now
         )
-        return await self._parts.records.append(start, subject=crowded.subject, partition=partition)
+        return OwnRecord(record=start, subject=crowded.subject, partition=partition)

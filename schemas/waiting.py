@@ -66,10 +66,17 @@ class WaitingTurns(Protocol):
         ...
 
     async def quiet_since(
-        self, *, partition: int, moment: datetime, limit: int
+        self, *, partition: int, moment: datetime, after: WaitingConversation | None, limit: int
     ) -> tuple[WaitingConversation, ...]:
         """Return conversations of a partition whose last waiting turn was accepted before a moment.
 
-        The longest quiet come first, ``limit`` of them at most.
+        The longest quiet come first: in the order of ``last_received_at``, ``subject`` and
+        ``conversation_id``, the last of them by its UTF-8 bytes.
+
+        Args:
+            partition: the partition.
+            moment: before which the last turn was accepted.
+            after: only conversations behind this one in that order, whether it still waits or not.
+            limit: how many at most; fewer are all that there are.
         """
         ...

@@ -104,7 +104,7 @@ class ProjectionContract:
             assert await site.waits(conversation_id="none") == []
 
             quiet = await site.waiting.quiet_since(
-                partition=writer.partition, moment=at(10), limit=9
+                partition=writer.partition, moment=at(10), after=None, limit=9
             )
             assert [(one.conversation_id, one.turns) for one in quiet] == [
                 ("other", 1),
@@ -116,13 +116,14 @@ class ProjectionContract:
                 second.turn_id,
             )
             assert quiet[1].last_received_at == at(9)
-            assert (
-                await site.waiting.quiet_since(partition=writer.partition, moment=at(10), limit=1)
-                == quiet[:1]
-            )
+            for after in (None, quiet[0], quiet[1]):
+                page = await site.waiting.quiet_since(
+                    partition=writer.partition, moment=at(10), after=after, limit=1
+                )
+                assert page == (quiet[:1] if after is None else quiet[1:] * (after == quiet[0]))
             # Its first turn is old, its last one is not.
             quiet = await site.waiting.quiet_since(
-                partition=writer.partition, moment=at(9), limit=9
+                partition=writer.partition, moment=at(9), after=None, limit=9
             )
             assert [one.conversation_id for one in quiet] == ["other"]
 

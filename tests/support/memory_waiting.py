@@ -63,7 +63,7 @@ class MemoryWaiting:
         return tuple(sorted(turns, key=lambda turn: turn.turn_offset)[:limit])
 
     async def quiet_since(
-        self, *, partition: int, moment: datetime, limit: int
+        self, *, partition: int, moment: datetime, after: WaitingConversation | None, limit: int
     ) -> tuple[WaitingConversation, ...]:
         """Return conversations whose last waiting turn was accepted before a moment."""
         found = []
@@ -88,8 +88,17 @@ class MemoryWaiting:
                         turns=len(turns),
                     )
                 )
-        quiet = [one for one in found if one.last_received_at < moment]
-        return tuple(sorted(quiet, key=lambda one: one.last_received_at)[:limit])
+        quiet = [
+            one
+            for one in sorted(found, key=_quiet_order)
+            if one.last_received_at < moment
+            and (after is None or _quiet_order(one) > _quiet_order(after))
+        ]
+        return tuple(quiet[:limit])
+
+
+def _quiet_order(one: WaitingConversation) -> tuple[datetime, UUID, bytes]:
+    return one.last_received_at, one.subject, one.conversation_id.encode()
 
 
 class MemoryConsolidating:

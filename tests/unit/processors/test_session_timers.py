@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from processors.closers.turns import ExtractionMode
 from processors.own_records import OwnRecords
+from processors.ports import Budget, PaidCall
 from processors.session_timers import SessionTimers, TimerParts
 from schemas.commands import SessionEnd, SessionEndCause
 from schemas.log.sealed import LogRecord, open_record
 from schemas.records import Closing
 from schemas.topics import TURNS
+from schemas.waiting import WaitingConversation
 from tests.support.desk import SubjectDesk
 from tests.support.memory_worker import MemorySite
-from tests.support.turns import NOON
+from tests.support.turns import NOON, sealed_turn
 from tests.support.virtual_time import run_virtual
 
 IDLE = timedelta(minutes=30)
@@ -30,7 +35,7 @@ class Timed:
         self.now = NOON
         self.timers = self.another()
 
-    def another(self) -> SessionTimers:
+    def another(self, budget: Budget | None = None) -> SessionTimers:
         """Return the timers of one more worker."""
         desk = self.desk
         return SessionTimers(
@@ -39,7 +44,7 @@ class Timed:
                 records=OwnRecords(
                     keyring=desk.site.keyring,
                     producer=desk.worker.producer,
-                    budget=desk.budget,
+                    budget=budget or desk.budget,
                     clock=lambda: self.now,
                 ),
                 ready=lambda: self.ready,
@@ -165,24 +170,95 @@ def test_an_erased_subject_ends_no_session() -> None:
     run_virtual(run())
 
 
-@pytest.mark.parametrize("held_back", [3, 100])
-def test_conversations_that_are_held_back_hide_none_of_the_others(
+class OneTenantOver:
+    """A budget that is exhausted for one tenant.
+
+    Attributes:
+        asked: of whom it was asked.
+    """
+
+    def __init__(self, tenant: str | None) -> None:
+        self.asked: list[str | None] = []
+        self._over = tenant
+
+    def asking(self, tenant: str | None, model: str) -> AbstractContextManager[PaidCall]:
+        """Count nothing."""
+        raise AssertionError(f"nothing asks {model} for {tenant} here")
+
+    async def exhausted(self, tenant: str | None) -> object | None:
+        """Tell whether it is that tenant."""
+        self.asked.append(tenant)
+        return tenant if tenant == self._over else None
+
+
+@pytest.mark.parametrize("held_back", [3, 23])
+def test_what_is_held_back_hides_nothing_and_its_budget_is_asked_for_once_a_look(
     held_back: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run() -> None:
+        monkeypatch.setattr("processors.session_timers._PAGE", 2)
+        monkeypatch.setattr("processors.session_timers.PAGES_MAX", 5)
         timed = Timed()
-        monkeypatch.setattr("processors.session_timers._AT_ONCE", 2)
-        monkeypatch.setattr("processors.session_timers._AT_ONCE_MAX", 4096)
         for number in range(held_back):
             await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"held {number}"))
+        other = timed.desk.site.keyring.put(replace(timed.desk.site.subject(), tenant="with room"))
+        behind = sealed_turn(other, "I live in Rome.", partitions=1, minute=1)
+        await timed.desk.handle(timed.desk.site.append(behind))
         timed.now = NOON + timedelta(hours=1)
-        ended = 0
-        while appended := await timed.timers.look():
-            ended += appended
-        # None of the ends is worked on yet, so all of these stay in the answer.
-        assert ended == held_back
-        late = timed.desk.say("I live in Rome.", minute=1, conversation="behind them")
-        await timed.desk.handle(late)
+        budget = OneTenantOver(timed.desk.keys.tenant)
+        timers = timed.another(budget)
+        looks = 0
+        while await timers.look() == 0:
+            looks += 1
+            assert looks <= held_back // 10
+        assert looks == held_back // 10
+        (end,) = timed.ends
+        assert end.header().subject == other.subject
+        assert budget.asked == [timed.desk.keys.tenant] * (looks + 1) + ["with room"]
+        # It begins again with those that were held back.
+        lookups = timed.desk.site.keyring.lookups
+        assert await timers.look() == 0
+        assert budget.asked[-1] == timed.desk.keys.tenant
+        assert timed.desk.site.keyring.lookups - lookups <= 5
+
+    run_virtual(run())
+
+
+def test_what_is_under_way_is_appended_once_an_hour_however_much_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        monkeypatch.setattr("processors.session_timers._PAGE", 2)
+        monkeypatch.setattr("processors.session_timers.PAGES_MAX", 3)
+        timed = Timed()
+        for number in range(13):
+            await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"name {number}"))
+        timed.now = NOON + timedelta(hours=1)
+        # None of the ends is worked on, so all of these stay among the quiet ones.
+        assert [await timed.timers.look() for _ in range(6)] == [6, 6, 1, 0, 0, 0]
+        timed.now += timedelta(hours=1)
+        assert [await timed.timers.look() for _ in range(4)] == [6, 6, 1, 0]
+        assert len({end.header().record_id for end in timed.ends}) == len(timed.ends) == 26
+
+    run_virtual(run())
+
+
+def test_a_partition_that_is_lost_during_a_look_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        monkeypatch.setattr("processors.session_timers._PAGE", 1)
+        timed = Timed()
+        for number in range(3):
+            await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"name {number}"))
+        timed.now = NOON + timedelta(hours=1)
+        quiet_since = timed.desk.site.waiting.quiet_since
+
+        async def lost(**asked: Any) -> tuple[WaitingConversation, ...]:
+            timed.ready = {}
+            return await quiet_since(**asked)
+
+        monkeypatch.setattr(timed.desk.site.waiting, "quiet_since", lost)
         assert await timed.timers.look() == 1
 
     run_virtual(run())
