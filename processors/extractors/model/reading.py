@@ -164,6 +164,7 @@ def _operation(item: OperationItem, turn: Turn, asked: Asked, *, quote: str) -> 
     if not item.content and (item.action is not Action.RETRACT or reference is None):
         raise BadItem("content: missing")
     offset = turn.utc_offset_minutes
+    # Whether a date lies on the right side of the turn is for whoever decides.
     try:
         valid_from = period_start(item.valid_from, utc_offset_minutes=offset)
     except WrongDate as wrong:
@@ -172,10 +173,6 @@ def _operation(item: OperationItem, turn: Turn, asked: Asked, *, quote: str) -> 
         expires_at = period_end(item.expires, utc_offset_minutes=offset)
     except WrongDate as wrong:
         raise BadItem(f"expires: {wrong}") from None
-    if valid_from is not None and valid_from > turn.occurred_at:
-        raise BadItem("valid_from: it lies after the turn")
-    if expires_at is not None and expires_at <= turn.occurred_at:
-        raise BadItem("expires: it lies before the turn")
     return Operation(
         action=item.action,
         kind=item.kind,

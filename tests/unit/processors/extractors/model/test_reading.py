@@ -18,10 +18,12 @@ from processors.extractors.model.reading import (
     each,
     operation_of,
 )
+from schemas.events import MemoryAdded, MemoryEvent, ProposalRejected, RejectionReason
 from schemas.memory import Confidence, MemoryKind, Precision
 from schemas.proposals import Action, InvalidItem, Operation, Speaker
 from schemas.records import Origin, Turn
 from schemas.slots import Slot
+from tests.support.deciding import Subject, proposal
 from tests.support.model_fake import item
 
 M1, M2 = UUID(int=1), UUID(int=2)
@@ -91,11 +93,33 @@ def test_an_item_becomes_an_operation() -> None:
     )
 
 
-def test_today_where_the_user_is_is_no_date_of_the_future() -> None:
+def test_a_day_begins_where_the_user_is() -> None:
     assert read(item("x", valid_from="2026-03-02")).valid_from == datetime(
         2026, 3, 1, 18, 30, tzinfo=UTC
     )
-    assert problem(item("x", valid_from="2026-03-03")) == "valid_from: it lies after the turn"
+
+
+def decided(value: dict[str, Any]) -> MemoryEvent:
+    (event,) = Subject().take(turn(), proposal(turn(), [read(value)])).events
+    return event
+
+
+@pytest.mark.parametrize("told", ["2026-03-03", "2026-04", "2027"])
+def test_a_start_after_the_turn_costs_the_start_alone(told: str) -> None:
+    event = decided(item("Lives in Pune", quote="I live in Pune now.", valid_from=told))
+
+    assert isinstance(event, MemoryAdded)
+    assert (event.memory.valid_from, event.memory.valid_from_precision) == (
+        SAID_AT,
+        Precision.MOMENT,
+    )
+
+
+def test_an_end_before_the_turn_is_refused_as_that() -> None:
+    event = decided(item("Lives in Pune", quote="I live in Pune now.", expires="2026-03-01"))
+
+    assert isinstance(event, ProposalRejected)
+    assert event.reasons == (RejectionReason.ALREADY_PAST,)
 
 
 def test_case_and_blanks_of_names_do_not_matter() -> None:
@@ -137,7 +161,6 @@ def test_fields_that_a_lax_server_leaves_out_or_makes_null_are_empty() -> None:
         ({"ref": str(M1)}, "unknown reference: no memory was shown under that name"),
         ({"valid_from": "2026-02-30"}, "valid_from: there is no such day"),
         ({"valid_from": "last week"}, "valid_from: it is neither YYYY-MM-DD nor YYYY-MM nor"),
-        ({"expires": "2026-03-01"}, "expires: it lies before the turn"),
         ({"expires": "soon"}, "expires: it is neither"),
         ({"said_by": "assistant"}, "the assistant's words are not kept"),
     ],
