@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -26,7 +26,11 @@ _FETCH_WAIT_MS: Final = 20
 
 
 class KafkaTurnRecords:
-    """Reads turns that were deferred; one connection for all of them, made when it is needed."""
+    """Reads turns that were deferred; one connection for all of them, made when it is needed.
+
+    Reads follow one another in a thread of their own: a broker that is silent keeps none of those
+    waiting that everything else of the process shares.
+    """
 
     def __init__(self, bootstrap: str, *, client_id: str) -> None:
         """Name the broker.
@@ -37,7 +41,7 @@ class KafkaTurnRecords:
         """
         self._bootstrap = bootstrap
         self._client_id = client_id
-        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="turn-records")
         self._consumer: Consumer | None = None
 
     async def read(self, partition: int, offsets: Sequence[int]) -> tuple[LogRecord, ...]:
@@ -48,28 +52,30 @@ class KafkaTurnRecords:
         """
         if not offsets:
             return ()
-        return await asyncio.to_thread(self._read, partition, sorted(set(offsets)))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, self._read, partition, sorted(set(offsets))
+        )
 
     async def close(self) -> None:
-        """Give the connection up."""
-        await asyncio.to_thread(self._drop)
+        """Give the connection up; nothing is read any more."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._drop)
+        self._thread.shutdown(wait=False)
 
     def _read(self, partition: int, offsets: Sequence[int]) -> tuple[LogRecord, ...]:
-        with self._lock:
-            if self._consumer is None:
-                self._consumer = reader.new_consumer(
-                    self._bootstrap, client_id=self._client_id, fetch_wait_ms=_FETCH_WAIT_MS
-                )
-            try:
-                return tuple(
-                    record
-                    for run in _runs(offsets)
-                    for record in self._run(self._consumer, partition, run)
-                )
-            except LogUnavailable:
-                self._consumer.close()
-                self._consumer = None
-                raise
+        if self._consumer is None:
+            self._consumer = reader.new_consumer(
+                self._bootstrap, client_id=self._client_id, fetch_wait_ms=_FETCH_WAIT_MS
+            )
+        try:
+            return tuple(
+                record
+                for run in _runs(offsets)
+                for record in self._run(self._consumer, partition, run)
+            )
+        except LogUnavailable:
+            self._consumer.close()
+            self._consumer = None
+            raise
 
     def _run(self, consumer: Consumer, partition: int, run: Sequence[int]) -> list[LogRecord]:
         """Read the wanted records of a run, through the others between them."""
@@ -97,10 +103,9 @@ class KafkaTurnRecords:
                     return found
 
     def _drop(self) -> None:
-        with self._lock:
-            if self._consumer is not None:
-                self._consumer.close()
-                self._consumer = None
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
 
 
 def _runs(offsets: Sequence[int]) -> Iterator[Sequence[int]]:
