@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from processors import metrics
+from processors.session_answers import Answer, SessionAnswers, Unfinished
 from processors.storable import storable
 from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.injection import cut_injection
@@ -26,8 +28,10 @@ from schemas.ports import (
     SessionExtractor,
     SessionRequest,
 )
-from schemas.proposals import InvalidItem, Proposal, Usage
+from schemas.proposals import Proposal, Usage
 from schemas.records import Turn
+
+logger = logging.getLogger(__name__)
 
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 10.0
@@ -107,6 +111,7 @@ class Proposer:
         self._timeout_s = timeout_s
         self._clock = clock
         self._spent = Spent()
+        self._unfinished = Unfinished()
 
     @property
     def extractor(self) -> str:
@@ -155,7 +160,9 @@ class Proposer:
     ) -> Proposal:
         """Return the proposal for a chat session that is over.
 
-        An extractor that does not read sessions is asked turn by turn.
+        One that cannot be answered as a whole is asked about turn by turn, as is every session
+        where the extractor reads turns alone: the turns that fail then are named in the proposal,
+        and cost the others nothing.
 
         Args:
             record_id: the id of the record that ends it.
@@ -164,22 +171,68 @@ class Proposer:
             allowed: called right before each call of the extractor; raises to prevent it.
 
         Raises:
-            ExtractionFailed: no usable answer after the allowed number of attempts.
+            ExtractionFailed: no usable answer for any of the turns after the allowed number of
+                attempts; its usage is that of all of them.
+            ExtractorUnavailable: the extractor cannot be asked now; what was answered until then is
+                kept, and not asked for again.
         """
         bare, named = tuple(map(without_injection, turns)), _named(known)
+        answers = self._unfinished.of(record_id)
+        try:
+            extraction = await self._whole(
+                record_id, SessionRequest(turns=bare, known=named), answers, allowed
+            )
+            if extraction is None:
+                await self._turn_by_turn(record_id, bare, named, answers, allowed)
+                extraction = storable(answers.together())
+        except (asyncio.CancelledError, ExtractionFailed):
+            self._unfinished.forget(record_id)
+            raise
+        self._unfinished.forget(record_id)
+        return self._proposal(record_id, extraction, failed=answers.failed)
+
+    async def _whole(
+        self,
+        record_id: UUID,
+        session: SessionRequest,
+        answers: SessionAnswers,
+        allowed: Callable[[], None],
+    ) -> Extraction | None:
+        """Return the answer for a whole session; ``None`` where its turns are to be asked about."""
         extractor = self._extractor
-        if isinstance(extractor, SessionExtractor):
-            session = SessionRequest(turns=bare, known=named)
-            extraction = await self._answer(
+        if not isinstance(extractor, SessionExtractor) or answers.whole is not None:
+            return None
+        try:
+            return await self._answer(
                 record_id, lambda: extractor.extract_session(session), allowed
             )
-            return self._proposal(record_id, extraction)
-        answers = []
-        for turn in bare:
-            request = ExtractionRequest(turn=turn, known=named)
-            answer = await self._answer(record_id, partial(extractor.extract, request), allowed)
-            answers.append(_of_turn(turn, answer))
-        return self._proposal(record_id, storable(_together(answers)))
+        except ExtractionFailed as error:
+            if len(session.turns) == 1:
+                # Asked about alone it is the same question.
+                raise
+            answers.whole = error
+            logger.warning("a session is asked about turn by turn: %s", type(error).__name__)
+            return None
+
+    async def _turn_by_turn(
+        self,
+        record_id: UUID,
+        turns: Sequence[Turn],
+        known: tuple[KnownMemory, ...],
+        answers: SessionAnswers,
+        allowed: Callable[[], None],
+    ) -> None:
+        for turn in turns:
+            if turn.turn_id in answers.of_turns:
+                continue
+            request = ExtractionRequest(turn=turn, known=known)
+            ask = partial(self._extractor.extract, request)
+            try:
+                answer: Answer = await self._answer(record_id, ask, allowed)
+            except ExtractionFailed as error:
+                logger.warning("no answer for a turn of a session: %s", type(error).__name__)
+                answer = error
+            answers.add(turn, answer)
 
     @property
     def consolidates(self) -> bool:
@@ -299,7 +352,9 @@ class Proposer:
             # SystemExit and its like would end the whole worker, and the next one likewise.
             raise ExtractorCrashed(self._extractor.name, error) from error
 
-    def _proposal(self, record_id: UUID, extraction: Extraction) -> Proposal:
+    def _proposal(
+        self, record_id: UUID, extraction: Extraction, *, failed: tuple[UUID, ...] = ()
+    ) -> Proposal:
         return Proposal(
             turn_id=record_id,
             generation=self._generation,
@@ -311,6 +366,7 @@ class Proposer:
             usage=extraction.usage,
             stop_reasons=extraction.stop_reasons,
             skipped=extraction.skipped,
+            failed=failed,
             proposed_at=self._clock(),
         )
 
@@ -320,34 +376,6 @@ def _named(known: Sequence[Memory]) -> tuple[KnownMemory, ...]:
     return tuple(
         KnownMemory(reference=f"m{number}", memory=memory)
         for number, memory in enumerate(known, start=1)
-    )
-
-
-def _of_turn(turn: Turn, extraction: Extraction) -> Extraction:
-    """Return an answer whose operations say of which turn of a session they are."""
-    operations = tuple(
-        operation.model_copy(update={"turn_id": turn.turn_id})
-        for operation in extraction.operations
-    )
-    return replace(extraction, operations=operations)
-
-
-def _together(answers: Sequence[Extraction]) -> Extraction:
-    """Return the answers for the turns of a session as one."""
-    invalid: list[InvalidItem] = []
-    place = 0
-    for answer in answers:
-        invalid += (
-            item.model_copy(update={"position": place + item.position}) for item in answer.invalid
-        )
-        place += len(answer.operations) + len(answer.invalid)
-    skipped = {answer.skipped for answer in answers}
-    return Extraction(
-        operations=tuple(operation for answer in answers for operation in answer.operations),
-        invalid=tuple(invalid),
-        usage=sum((answer.usage for answer in answers), Usage()),
-        stop_reasons=tuple(reason for answer in answers for reason in answer.stop_reasons),
-        skipped=skipped.pop() if len(skipped) == 1 else None,
     )
 
 

@@ -107,10 +107,9 @@ class SessionCloser:
             model=parts.proposer.model,
             propose=propose,
         )
-        occasion = occasion_of_session(end, turns.readable, turns.unreadable)
         if not said:
             return await parts.decider.outcome(
-                unasked(occasion),
+                unasked(occasion_of_session(end, (), turns.unreadable)),
                 None,
                 subject=opened.keys.subject,
                 place=parts.places.of(opened, state),
@@ -119,8 +118,9 @@ class SessionCloser:
         if proposed is None:
             return None
         proposal, offset = proposed
+        failed = frozenset(proposal.failed)
         return await parts.decider.outcome(
-            occasion,
+            occasion_of_session(end, turns.answered(failed), turns.unanswered(failed)),
             proposal,
             subject=opened.keys.subject,
             place=parts.places.of(opened, state, proposal_offset=offset),

@@ -45,9 +45,10 @@ def write_scenes_beside_turns(writer: GoldenWriter, keys: SubjectKeys) -> None:
 
 
 def _session(writer: GoldenWriter, keys: SubjectKeys) -> tuple[Memory, Memory]:
-    """Let two turns wait for their session, and a third for a budget; end the session."""
+    """Let three turns wait for their session, and a fourth for a budget; end the session."""
     first = _deferred(writer, keys, "d1", "I flew to Rome in May.", minutes=200)
     second = _deferred(writer, keys, "d2", "And by train in July.", minutes=210)
+    third = _deferred(writer, keys, "d4", "What was that?", minutes=220)
     end = SessionEnd(
         turn_id=ids.session_end_id(keys.subject, first.turn_id, second.turn_id, 0),
         conversation_id="conversation 1",
@@ -66,6 +67,7 @@ def _session(writer: GoldenWriter, keys: SubjectKeys) -> tuple[Memory, Memory]:
         operations,
         usage=_USAGE,
         stop_reasons=("max_tokens", "end_turn"),
+        failed=(third.turn_id,),
     )
     flown, gone = (
         memory_of(
@@ -81,7 +83,7 @@ def _session(writer: GoldenWriter, keys: SubjectKeys) -> tuple[Memory, Memory]:
         for index, proposed in enumerate(operations)
     )
     writer.outcome(
-        "it settles two turns",
+        "it settles three turns, of which one could not be answered",
         ended,
         Closing.STORED,
         [MemoryAdded(memory=flown), MemoryAdded(memory=gone)],
@@ -89,6 +91,7 @@ def _session(writer: GoldenWriter, keys: SubjectKeys) -> tuple[Memory, Memory]:
         settled=(
             Settled(turn_id=first.turn_id, turn_offset=first.offset, closing=Closing.STORED),
             Settled(turn_id=second.turn_id, turn_offset=second.offset, closing=Closing.STORED),
+            Settled(turn_id=third.turn_id, turn_offset=third.offset, closing=Closing.DEAD_LETTERED),
         ),
         extractor="openai",
         model="model-1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -139,6 +140,11 @@ class SubjectDesk:
             return left.pop() if left and to == topic else Delivery.ACKNOWLEDGED
 
         self.worker.producer.deliver = deliver
+
+    def bury(self, record: LogRecord) -> None:
+        """Let compaction remove a turn's record."""
+        records = self.site.log._records[TURNS, record.position.partition]
+        records[records.index(record)] = replace(record, timestamp_ms=0, value=None)
 
     async def handle(self, *records: LogRecord) -> None:
         """Take the partition over, where that was not done, and work on records in order."""

@@ -12,7 +12,7 @@ from schemas.events import MemoryAdded
 from schemas.log.sealed import LogRecord
 from schemas.ports import Extraction, ExtractionRequest, SessionRequest
 from schemas.records import Closing, DeferralCause
-from schemas.topics import TURNS, memories_topic
+from schemas.topics import memories_topic
 from tests.support.desk import SubjectDesk, waits
 from tests.support.extractors import NotingExtractor, episode
 from tests.support.memory_log import Delivery
@@ -186,7 +186,7 @@ def test_a_turn_that_was_forgotten_meanwhile_closes_as_erased_and_the_others_are
         desk = session_desk(extractor)
         forgotten, kept = desk.say("I live in Rome."), desk.say("I like tea.", minute=1)
         await desk.handle(forgotten, kept)
-        bury(desk, forgotten)
+        desk.bury(forgotten)
         await desk.handle(desk.end())
         assert await desk.closing(forgotten) is Closing.ERASED
         assert await desk.closing(kept) is Closing.STORED
@@ -201,7 +201,7 @@ def test_a_session_of_which_nothing_is_left_asks_nobody() -> None:
         desk = session_desk()
         turn = desk.say("I live in Rome.")
         await desk.handle(turn)
-        bury(desk, turn)
+        desk.bury(turn)
         end = desk.end()
         await desk.handle(end)
         assert await desk.closing(turn) is Closing.ERASED
@@ -239,16 +239,3 @@ def test_a_log_that_cannot_be_read_is_waited_for() -> None:
         assert await desk.closing(turn) is Closing.STORED
 
     run_virtual(run())
-
-
-def bury(desk: SubjectDesk, record: LogRecord) -> None:
-    """Let compaction remove a turn's record."""
-    records = desk.site.log._records[TURNS, 0]
-    place = records.index(record)
-    records[place] = LogRecord(
-        position=record.position,
-        timestamp_ms=0,
-        key=record.key,
-        value=None,
-        headers=record.headers,
-    )
