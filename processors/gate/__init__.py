@@ -12,6 +12,5 @@ own words. Whoever keeps the operation keeps the narrowed one.
 from processors.gate.narrowing import narrowed
 from processors.gate.rules import RULES, Rule, refusals
 from processors.gate.said import Said
-from processors.gate.shape import CONTENT_CHARACTERS_MAX
 
-__all__ = ["CONTENT_CHARACTERS_MAX", "RULES", "Rule", "Said", "narrowed", "refusals"]
+__all__ = ["RULES", "Rule", "Said", "narrowed", "refusals"]

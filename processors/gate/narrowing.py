@@ -15,6 +15,7 @@ from processors.gate.passwords import holds_password
 from processors.gate.payment_cards import holds_payment_card
 from processors.gate.privacy import no_sensitive_category, no_third_person_data
 from processors.gate.said import Basis, Said
+from processors.gate.support import shares_a_word
 from schemas.proposals import Operation
 
 _CUT: Final = re.compile(
@@ -27,7 +28,6 @@ _QUOTE_CHARACTERS_MAX: Final = 2_000
 """A longer quote is not cut: no single statement rests on it."""
 
 _CUTS_MAX: Final = 100
-_ALIKE: Final = 4
 
 _WORDS_MIN: Final = 4
 """The fewest characters of a stretch that can be evidence."""
@@ -71,26 +71,14 @@ def _clean_part(operation: Operation, said: Said) -> str | None:
             run = quote[run_start:end].strip(" ,;:\n")
             if (
                 len(run) > len(best)
-                and _supports(run, operation.content, said)
+                # Else the statement may rest on just what would be cut away.
+                and shares_a_word(said.reading(run), said.reading(operation.content))
                 and _is_clean(operation.model_copy(update={"quote": run}), said)
             ):
                 best = run
         else:
             run_start = None
     return best if len(best) >= _WORDS_MIN else None
-
-
-def _supports(part: str, content: str, said: Said) -> bool:
-    """Tell whether a part of the quote speaks of what is stated: a word of both begins alike.
-
-    Else the statement may rest on just what would be cut away.
-    """
-    words = said.reading(content).words
-    folded = said.reading(part).folded
-    if said.reading(content).unspaced:
-        text = said.reading(content).folded
-        return any(text[place : place + 2] in folded for place in range(len(text) - 1))
-    return any(word.text[:_ALIKE] in folded for word in words if len(word.text) >= _ALIKE)
 
 
 def _is_clean(operation: Operation, said: Said) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from processors.about import ABOUT_ASSISTANT, canonical_about
+from processors.about import canonical_about
 from processors.gate.conditions import CONDITIONS, HAVING, MEDICATION, MOODS, OCCASIONS, TOPICS
 from processors.gate.evidence import keeps_whole_turn
 from processors.gate.persons import speaks_of_other
@@ -24,7 +24,7 @@ from processors.gate.requests import asked_at, asked_to_remember
 from processors.gate.said import Basis, Said
 from processors.gate.traits import ABOUT, ANIMALS, BEING, NAMED, PHRASES, TRAIT_OF_THING, TRAITS
 from schemas.events import RejectionReason
-from schemas.memory import ABOUT_USER
+from schemas.memory import ABOUT_ASSISTANT, ABOUT_USER
 from schemas.proposals import Action, Operation
 
 _CLAUSE_END: Final = re.compile(

@@ -8,13 +8,8 @@ from typing import Final
 from processors.gate.evidence import keeps_whole_turn
 from processors.gate.said import Said
 from schemas.events import RejectionReason
+from schemas.memory import CONTENT_CHARACTERS_MAX
 from schemas.proposals import Action, Operation
-
-CONTENT_CHARACTERS_MAX: Final = 2_000
-"""Most characters of a statement: about 500 tokens, a page's third, which no single fact needs.
-
-The whole of a turn, which the ``verbatim`` extractor keeps, may be as long as the turn is.
-"""
 
 IMPORTANCE_MIN: Final = 2
 """Below this a statement is trivia, which is not kept."""

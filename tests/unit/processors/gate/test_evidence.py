@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.gate import CONTENT_CHARACTERS_MAX, RULES, Said, refusals
+from processors.gate import RULES, Said, refusals
 from processors.own_words import own_words
 from schemas.events import RejectionReason
 from schemas.injection import BLOCK_END, BLOCK_START
-from schemas.memory import MemoryKind
+from schemas.memory import CONTENT_CHARACTERS_MAX, MemoryKind
 from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.support.deciding import operation, turn
@@ -83,10 +83,11 @@ def test_a_retraction_that_names_a_memory_needs_no_content() -> None:
 
 
 def test_a_statement_has_a_limit_that_is_kept_to_the_character() -> None:
-    fitting = operation("x" * CONTENT_CHARACTERS_MAX, quote="x")
-    beyond = operation("x" * (CONTENT_CHARACTERS_MAX + 1), quote="x")
-    assert refusals(fitting, Said(turn("x"))) == ()
-    assert refusals(beyond, Said(turn("x"))) == (RejectionReason.CONTENT_TOO_LONG,)
+    text = "I have a lot to tell about my house"
+    fitting = operation("x" * CONTENT_CHARACTERS_MAX, quote=text)
+    beyond = operation("x" * (CONTENT_CHARACTERS_MAX + 1), quote=text)
+    assert refusals(fitting, Said(turn(text))) == ()
+    assert refusals(beyond, Said(turn(text))) == (RejectionReason.CONTENT_TOO_LONG,)
 
 
 def test_an_episode_may_keep_a_whole_turn_of_any_length() -> None:
