@@ -7,9 +7,6 @@ from typing import Final
 
 from schemas.memory import ABOUT_USER
 
-ABOUT_ASSISTANT: Final = "assistant"
-"""The value of ``about`` for what the assistant said: never a fact about the user."""
-
 _USER: Final = frozenset({ABOUT_USER, "the user", "i", "me", "myself", "self"})
 
 

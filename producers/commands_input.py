@@ -13,11 +13,8 @@ from pydantic import Field
 from producers.bodies import MOMENT, Body, read_body
 from schemas import text
 from schemas.errors import InvalidInput
-from schemas.memory import ABOUT_USER, MemoryKind, Provenance, Source
+from schemas.memory import ABOUT_USER, CONTENT_CHARACTERS_MAX, MemoryKind, Provenance, Source
 from schemas.slots import Slot
-
-CONTENT_CHARACTERS_MAX: Final = 2_000
-"""The most characters of a fact: what is longer is refused by the workers' gate in any case."""
 
 REASON_CHARACTERS_MAX: Final = 2_000
 """The most characters of the reason of a decision."""

@@ -17,6 +17,15 @@ from schemas.slots import SINGLE_VALUED, Slot
 ABOUT_USER: Final = "user"
 """The value of ``about`` for a statement about the user; else the name or the relation of whom."""
 
+ABOUT_ASSISTANT: Final = "assistant"
+"""The value of ``about`` for what the assistant said: kept as an episode and never as a fact."""
+
+CONTENT_CHARACTERS_MAX: Final = 2_000
+"""Most characters of a statement: about 500 tokens, a page's third, which no single fact needs.
+
+The whole of a turn, which the ``verbatim`` extractor keeps, may be as long as the turn is.
+"""
+
 
 def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from processors.about import ABOUT_ASSISTANT, canonical_about
+from processors.about import canonical_about
 from processors.deciding.gating import Gate
 from processors.deciding.occasions import STATING, Occasion, Saying
 from processors.expiry import expiry_of
 from schemas.events import RejectionReason
-from schemas.memory import MemoryKind, Precision
+from schemas.memory import ABOUT_ASSISTANT, MemoryKind, Precision
 from schemas.proposals import Action, Operation, Proposal, Speaker
 
 

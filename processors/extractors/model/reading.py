@@ -12,13 +12,10 @@ from pydantic import ValidationError
 from processors.extractors.model.dates import WrongDate, period_end, period_start, precision_of
 from processors.extractors.model.quotes import exact_words
 from processors.extractors.model.schema import OperationItem
-from schemas.memory import folded
+from schemas.memory import ABOUT_ASSISTANT, folded
 from schemas.ports import KnownMemory
 from schemas.proposals import Action, InvalidItem, Operation, Speaker
 from schemas.records import Turn
-
-ABOUT_ASSISTANT: Final = "assistant"
-"""The ``about`` of what the assistant said, which is kept as an episode and never as a fact."""
 
 _PROBLEMS_MAX: Final = 3
 

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors import gate
 from producers.commands_input import (
-    CONTENT_CHARACTERS_MAX,
     REASON_CHARACTERS_MAX,
     read_conversation_end,
     read_decision,
@@ -19,7 +17,7 @@ from producers.commands_input import (
 )
 from schemas.errors import InputTooLarge, InvalidInput
 from schemas.json_text import decode_text
-from schemas.memory import MemoryKind, Provenance
+from schemas.memory import CONTENT_CHARACTERS_MAX, MemoryKind, Provenance
 from schemas.slots import Slot
 from tests.unit.producers.fakes import NOW
 
@@ -157,10 +155,6 @@ def test_a_field_of_a_fact_has_its_limit(field: str, characters: int) -> None:
     read_fact({**FACT, field: "x" * characters}, now=NOW)
     with pytest.raises(InputTooLarge, match=f"{field}: has {characters + 1} characters"):
         read_fact({**FACT, field: "x" * (characters + 1)}, now=NOW)
-
-
-def test_no_fact_is_longer_than_what_the_gate_lets_pass() -> None:
-    assert CONTENT_CHARACTERS_MAX == gate.CONTENT_CHARACTERS_MAX
 
 
 @pytest.mark.parametrize("body", [None, [], "text", 1, float("nan")])

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processors.extractors.model.reading import (
-    ABOUT_ASSISTANT,
     Asked,
     BadItem,
     Reading,
@@ -19,7 +18,7 @@ from processors.extractors.model.reading import (
     operation_of,
 )
 from schemas.events import MemoryAdded, MemoryEvent, ProposalRejected, RejectionReason
-from schemas.memory import Confidence, MemoryKind, Precision
+from schemas.memory import ABOUT_ASSISTANT, Confidence, MemoryKind, Precision
 from schemas.proposals import Action, InvalidItem, Operation, Speaker
 from schemas.records import Origin, Turn
 from schemas.slots import Slot
