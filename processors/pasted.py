@@ -63,7 +63,6 @@ _CHAT_LINES_MIN: Final = 2
 
 _QUOTED_MIN: Final = 40
 _QUOTED_DENSE_MIN: Final = 16
-_QUOTED_MAX: Final = 5_000
 _QUOTATION: Final = re.compile(
     r"(?P<lead>(?<!\bI )(?<!\bich )(?<!\byo )(?<!\bje )\b(?:wrote|writes|said|says|told (?:me|"
     r"us)|texted|e?-?mailed|replied|posted|"

@@ -11,6 +11,7 @@ from typing import Final
 
 from processors.gate.said import Said
 from processors.gate.texts import kept_texts
+from processors.marks import TAGS
 from schemas.events import RejectionReason
 from schemas.injection import BLOCK_END, BLOCK_START
 from schemas.proposals import Action, Operation
@@ -22,7 +23,6 @@ _MARKUP: Final = re.compile(
     r"|\[/?inst\]|<</?sys>>|^#{1,4} ?(?:system|instruction)s?:",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAGS: Final = re.compile("[\U000e0000-\U000e007f]+")
 _FLAG: Final = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 """The flags of England, Scotland and Wales, which are spelt with tag characters (UTS 51)."""
 
@@ -214,7 +214,7 @@ def _hides(text: str) -> bool:
     """Tell whether a text holds characters that carry what nobody sees."""
     if text.isascii():
         return False
-    return _TAGS.search(_FLAG.sub("", text)) is not None or _SELECTORS.search(text) is not None
+    return TAGS.search(_FLAG.sub("", text)) is not None or _SELECTORS.search(text) is not None
 
 
 def _orders(folded: str) -> bool:

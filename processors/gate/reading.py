@@ -9,13 +9,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
 
-# Typographic and ASCII forms of a mark count as one: models often change them when they quote.
+from processors.marks import ALIKE
+
 MARKS: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-    }
+    {mark: plain for plain, typographic in ALIKE.items() for mark in typographic}
 )
 
 _ACCENTS: Final = dict.fromkeys(range(0x0300, 0x0370))

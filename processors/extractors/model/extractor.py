@@ -33,6 +33,7 @@ MODULES: Final = (
     "processors.explicit_requests",
     "processors.folding",
     "processors.general_questions",
+    "processors.marks",
     "processors.small_talk",
     "schemas.injection",
     "schemas.slots",

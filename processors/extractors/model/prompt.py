@@ -11,7 +11,7 @@ from typing import Final
 
 from processors.extractors.model.chunks import Part
 from processors.extractors.model.dates import local_day
-from processors.extractors.model.quotes import TAGS
+from processors.marks import TAGS
 from schemas.ports import KnownMemory
 from schemas.records import Turn
 from schemas.slots import Slot

@@ -7,17 +7,13 @@ import re
 import unicodedata
 from typing import Final
 
-_ALIKE: Final = (
-    "'\u2018\u2019\u201a\u201b\u2032\u00b4`",
-    '"\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb',
-    "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
-)
-"""Marks that models exchange when they quote."""
+from processors.marks import ALIKE, TAGS
 
-_CLASSES: Final = {mark: f"[{re.escape(marks)}]" for marks in _ALIKE for mark in marks}
-
-TAGS: Final = re.compile("[\U000e0000-\U000e007f]")
-"""Characters that nobody sees and a model may read: a prompt holds none of them."""
+_CLASSES: Final = {
+    mark: f"[{re.escape(plain + typographic)}]"
+    for plain, typographic in ALIKE.items()
+    for mark in plain + typographic
+}
 
 _CHARACTERS_MAX: Final = 20_000
 
