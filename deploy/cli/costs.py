@@ -18,6 +18,7 @@ from deploy.estimate.counting import Assumed
 from deploy.estimate.modes import MODES, Estimate, Estimator, per_turn
 from deploy.estimate.turns import ReadTurns, read_turns
 from deploy.wiring import embedder_of, read_model_of
+from processors.extractors.model.anthropic import DEFAULT_MODEL
 from processors.extractors.model.prompt import KNOWN_MAX
 from producers.importers.formats import AUTO, IMPORTERS
 from projections.spending import PostgresSpending
@@ -180,7 +181,7 @@ async def _estimated(asked: _Asked) -> dict[str, Any]:
             remedy="look at it with memledger import --dry-run",
         )
     estimator = Estimator(settings, asked.assumed)
-    model = asked.model or settings.extractor_model
+    model = asked.model or _model_asked(settings)
     estimates = [await estimator.estimate(mode, read.conversations) for mode in asked.modes]
     return {
         "file": str(asked.file),
@@ -202,6 +203,12 @@ async def _estimated(asked: _Asked) -> dict[str, Any]:
     }
 
 
+def _model_asked(settings: Settings) -> str | None:
+    """Return the model that the settings' extractor asks, if it asks one."""
+    default = DEFAULT_MODEL if settings.extractor == "anthropic" else None
+    return settings.extractor_model or default
+
+
 def _mode_json(
     estimate: Estimate, read: ReadTurns, prices: Prices | None, model: str | None
 ) -> dict[str, Any]:
@@ -215,5 +222,5 @@ def _mode_json(
         "usage": estimate.usage.model_dump(),
         "usage_per_turn": dict(per_turn(estimate.usage, read.turns)),
         "money": None if money is None else str(money),
-        "money_per_turn": None if money is None else str(money / read.turns),
+        "money_per_turn": None if money is None else f"{money / read.turns:.8f}",
     }

@@ -38,7 +38,7 @@ def print_spent(told: dict[str, Any]) -> None:
     for model in told["unpriced_models"]:
         out.print(
             f"no price is known for the model {shown(model)}: add it to the file that "
-            "MEMLEDGER_PRICES names"
+            "MEMLEDGER_PRICES names, which is read here and not by the pipeline that runs"
         )
 
 
@@ -80,10 +80,20 @@ def print_estimate(told: dict[str, Any]) -> None:
             f"{told['refused']} turns and {told['unreadable']} parts of the file could not be read"
         )
     if all(one["money"] is None for one in told["modes"].values()):
-        out.print(
-            "no price is known: name a file of prices in MEMLEDGER_PRICES, and a model of it with "
-            "--model"
-        )
+        out.print(_without_price(told))
+
+
+def _without_price(told: dict[str, Any]) -> str:
+    """Return why an estimate tells no money, and what to do."""
+    model = told["model"]
+    if told["currency"] is None:
+        return "no price is known: name a file of prices in MEMLEDGER_PRICES"
+    if model is None:
+        return "no model is named whose price could be taken: name one with --model"
+    return (
+        f"no price is known for the model {shown(model)}: add it to the file that MEMLEDGER_PRICES "
+        "names, or take another with --model"
+    )
 
 
 def _usage_columns() -> tuple[str, ...]:

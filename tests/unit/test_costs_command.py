@@ -223,7 +223,7 @@ def test_a_file_is_estimated_without_a_pipeline_or_a_model(
     assert set(told["modes"]) == set(MODES)
     turn = told["modes"]["turn"]
     assert (turn["asked_turns"], turn["kept_away"]) == (2, {"small_talk": 2})
-    assert Decimal(turn["money"]) == Decimal(turn["money_per_turn"]) * 4
+    assert abs(Decimal(turn["money"]) - Decimal(turn["money_per_turn"]) * 4) < Decimal("0.0000001")
     assert Decimal(0) < Decimal(turn["money_per_turn"]) < Decimal("0.001")
     status, out = run("--estimate", str(export), "--mode", "session", "--model", "claude-haiku-5-5")
     assert status == 0
