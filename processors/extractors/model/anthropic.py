@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from processors.extractors.model.clients import Clients
 from processors.extractors.model.provider import Answer, Question, Stop
-from processors.extractors.model.sdk import count, load_sdk, object_in, objects, sent
+from processors.extractors.model.sdk import SdkProvider, count, objects
 from schemas.proposals import Usage
 
 NAME: Final = "anthropic"
@@ -23,7 +22,7 @@ _STOPS: Final = {
 }
 
 
-class AnthropicProvider:
+class AnthropicProvider(SdkProvider):
     """Asks one of Anthropic's models, or a server that speaks its Messages interface.
 
     The answer is asked for in a JSON format (``output_config``), and the system prompt is marked to
@@ -41,25 +40,15 @@ class AnthropicProvider:
         Raises:
             ConfigurationError: the SDK is not installed.
         """
-        self._sdk = load_sdk(NAME)
-        self._model = model
-        # No spans: they could carry what the user said.
-        self._clients = Clients(
-            lambda: self._sdk.AsyncAnthropic(
+        super().__init__(
+            name=NAME,
+            model=model,
+            # No spans: they could carry what the user said.
+            make=lambda sdk: sdk.AsyncAnthropic(
                 api_key=api_key, base_url=base_url, max_retries=0, open_telemetry=False
-            )
+            ),
         )
         self._schemas: dict[str, dict[str, Any]] = {}
-
-    @property
-    def name(self) -> str:
-        """The extractor's name."""
-        return NAME
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._model
 
     async def ask(self, question: Question, *, timeout_s: float) -> Answer:
         """Return the model's answer to one request.
@@ -67,32 +56,24 @@ class AnthropicProvider:
         Raises:
             ProviderFault: there is none.
         """
-        with self._clients.lent() as client:
-            raw = await sent(
-                client.messages.with_raw_response.create(
-                    model=self._model,
-                    max_tokens=question.tokens_max,
-                    system=[
-                        {
-                            "type": "text",
-                            "text": question.system,
-                            "cache_control": {"type": "ephemeral"},
-                        }
-                    ],
-                    messages=[{"role": "user", "content": question.text}],
-                    output_config={
-                        "format": {"type": "json_schema", "schema": self._schema(question)}
-                    },
-                    timeout=timeout_s,
-                ),
-                self._sdk,
-                timeout_s=timeout_s,
-            )
-        return _answer(object_in(raw.http_response.text))
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._clients.aclose()
+        body = await self._body(
+            lambda client: client.messages.with_raw_response.create(
+                model=self.model,
+                max_tokens=question.tokens_max,
+                system=[
+                    {
+                        "type": "text",
+                        "text": question.system,
+                        "cache_control": {"type": "ephemeral"},
+                    }
+                ],
+                messages=[{"role": "user", "content": question.text}],
+                output_config={"format": {"type": "json_schema", "schema": self._schema(question)}},
+                timeout=timeout_s,
+            ),
+            timeout_s=timeout_s,
+        )
+        return _answer(body)
 
     def _schema(self, question: Question) -> dict[str, Any]:
         """Return the schema in the form that the interface takes, made once."""

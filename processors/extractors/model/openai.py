@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from processors.extractors.model.clients import Clients
 from processors.extractors.model.faults import half_sent
 from processors.extractors.model.provider import Answer, Question, Stop
-from processors.extractors.model.sdk import count, load_sdk, object_in, objects, sent
+from processors.extractors.model.sdk import SdkProvider, count, objects
 from schemas.proposals import Usage
 
 NAME: Final = "openai"
@@ -22,7 +21,7 @@ _STOPS: Final = {
 }
 
 
-class OpenAIProvider:
+class OpenAIProvider(SdkProvider):
     """Asks one of OpenAI's models, or a server that speaks its chat interface.
 
     The answer is asked for in strict mode. Nothing is retried here.
@@ -39,21 +38,11 @@ class OpenAIProvider:
         Raises:
             ConfigurationError: the SDK is not installed.
         """
-        self._sdk = load_sdk(NAME)
-        self._model = model
-        self._clients = Clients(
-            lambda: self._sdk.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+        super().__init__(
+            name=NAME,
+            model=model,
+            make=lambda sdk: sdk.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0),
         )
-
-    @property
-    def name(self) -> str:
-        """The extractor's name."""
-        return NAME
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._model
 
     async def ask(self, question: Question, *, timeout_s: float) -> Answer:
         """Return the model's answer to one request.
@@ -61,36 +50,30 @@ class OpenAIProvider:
         Raises:
             ProviderFault: there is none.
         """
-        with self._clients.lent() as client:
-            raw = await sent(
-                client.chat.completions.with_raw_response.create(
-                    model=self._model,
-                    max_completion_tokens=question.tokens_max,
-                    messages=[
-                        {"role": "system", "content": question.system},
-                        {"role": "user", "content": question.text},
-                    ],
-                    # Else the SDK walks through the schema by its own types, for each call.
-                    extra_body={
-                        "response_format": {
-                            "type": "json_schema",
-                            "json_schema": {
-                                "name": question.schema_name,
-                                "strict": True,
-                                "schema": question.schema,
-                            },
-                        }
-                    },
-                    timeout=timeout_s,
-                ),
-                self._sdk,
-                timeout_s=timeout_s,
-            )
-        return _answer(object_in(raw.http_response.text))
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._clients.aclose()
+        body = await self._body(
+            lambda client: client.chat.completions.with_raw_response.create(
+                model=self.model,
+                max_completion_tokens=question.tokens_max,
+                messages=[
+                    {"role": "system", "content": question.system},
+                    {"role": "user", "content": question.text},
+                ],
+                # Else the SDK walks through the schema by its own types, for each call.
+                extra_body={
+                    "response_format": {
+                        "type": "json_schema",
+                        "json_schema": {
+                            "name": question.schema_name,
+                            "strict": True,
+                            "schema": question.schema,
+                        },
+                    }
+                },
+                timeout=timeout_s,
+            ),
+            timeout_s=timeout_s,
+        )
+        return _answer(body)
 
 
 def _answer(body: dict[str, Any]) -> Answer:

@@ -1,14 +1,15 @@
-"""What both SDKs share: their errors by shape, and reading a body that may be anything."""
+"""What both SDKs share: clients, errors by their shape, and a body that may be anything."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
+from processors.extractors.model.clients import Clients
 from processors.extractors.model.faults import (
     fault_of_status,
     half_sent,
@@ -22,6 +23,56 @@ Sent = TypeVar("Sent")
 
 _BROKEN_OFF: Final = frozenset({"RemoteProtocolError", "ReadError", "DecodingError"})
 _NEVER_SENT: Final = frozenset({"LocalProtocolError", "UnsupportedProtocol", "InvalidURL"})
+
+
+class SdkProvider:
+    """A provider that is asked through its own SDK, whose own retries are off."""
+
+    def __init__(self, *, name: str, model: str, make: Callable[[ModuleType], Any]) -> None:
+        """Make the first client; nothing is connected yet.
+
+        Args:
+            name: the extractor's name, which is the SDK's.
+            model: the model's name, as the server knows it.
+            make: makes a client, given the SDK's module.
+
+        Raises:
+            ConfigurationError: the SDK is not installed.
+        """
+        self._name = name
+        self._model = model
+        self._sdk = load_sdk(name)
+        self._clients = Clients(lambda: make(self._sdk))
+
+    @property
+    def name(self) -> str:
+        """The extractor's name."""
+        return self._name
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._model
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._clients.aclose()
+
+    async def _body(
+        self, request: Callable[[Any], Awaitable[Any]], *, timeout_s: float
+    ) -> dict[str, Any]:
+        """Return the body of the answer to one request.
+
+        Args:
+            request: sends it by a client, for the raw answer.
+            timeout_s: for all of it.
+
+        Raises:
+            ProviderFault: there is none.
+        """
+        with self._clients.lent() as client:
+            raw = await sent(request(client), self._sdk, timeout_s=timeout_s)
+        return object_in(raw.http_response.text)
 
 
 def load_sdk(name: str) -> ModuleType:
