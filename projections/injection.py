@@ -66,7 +66,7 @@ def escaped(text: str) -> str:
 
 
 def _note(memory: RecalledMemory) -> str:
-    dates = _told(memory.valid_from, memory.valid_from_precision)
+    dates = as_told(memory.valid_from, memory.valid_from_precision)
     if memory.valid_to is not None:
         dates += f" to {_date(memory.valid_to)}"
     return f"{NOTE_PREFIX}{dates}{_of_whom(memory)}: {escaped(memory.content)}"
@@ -79,7 +79,7 @@ def _of_whom(memory: RecalledMemory) -> str:
     return "" if memory.about == ABOUT_USER else f" (about {escaped(memory.about)})"
 
 
-def _told(moment: datetime, precision: Precision) -> str:
+def as_told(moment: datetime, precision: Precision) -> str:
     """Return a date as exactly as it was told."""
     match precision:
         case Precision.YEAR:

@@ -16,7 +16,7 @@ from deploy.addresses import resolve, running_settings
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
 from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.canary import ModelRecords, VerifiedEmbedder
-from projections.injection import injection
+from projections.injection import as_told, injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
 from projections.recall import (
@@ -25,9 +25,11 @@ from projections.recall import (
     QUERY_CHARACTERS_MAX,
     EmptyReason,
     Recall,
+    RecalledMemory,
     RecallResult,
 )
 from schemas.errors import InvalidInput
+from schemas.memory import Source
 from schemas.ports import Embedder
 from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.text import clean_identifier, clean_text
@@ -119,14 +121,14 @@ def recall(
     if as_json:
         print_json({**asdict(result), "injection": injection(result.memories)})
         return
-    rows = table("score", "memory", "about", "since", "said")
+    rows = table("score", "memory", "about", "since", "by")
     for memory in result.memories:
         rows.add_row(
             f"{memory.score:.2f}",
             shown(memory.content),
             shown(memory.about),
-            _period(memory.valid_from, memory.valid_to),
-            f"“{shown(memory.quote)}”",
+            _period(memory),
+            _evidence(memory),
         )
     if result.memories:
         console().print(rows)
@@ -181,14 +183,14 @@ def memories(
     if not found:
         click.echo(f"nothing is remembered: {WHY_EMPTY[EmptyReason.NONE_STORED]}")
         return
-    rows = table("memory", "state", "about", "when", "said")
+    rows = table("memory", "state", "about", "when", "by")
     for memory in found:
         rows.add_row(
             shown(memory.content),
             memory.state.value if memory.searchable else f"{memory.state.value}, no vector yet",
             shown(memory.about),
-            _period(memory.valid_from, memory.valid_to),
-            f"“{shown(memory.quote)}”",
+            _period(memory),
+            _evidence(memory),
         )
     console().print(rows)
 
@@ -226,5 +228,16 @@ def _print_explanation(result: RecallResult) -> None:
     click.echo(f"\n{injection(result.memories)}")
 
 
-def _period(start: datetime, end: datetime | None) -> str:
-    return f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" if end else f"{start:%Y-%m-%d}"
+def _period(memory: ListedMemory | RecalledMemory) -> str:
+    """Return since when a memory is true, as exactly as was told, and until when it was."""
+    since = as_told(memory.valid_from, memory.valid_from_precision)
+    return since if memory.valid_to is None else f"{since} to {memory.valid_to:%Y-%m-%d}"
+
+
+def _evidence(memory: ListedMemory | RecalledMemory) -> str:
+    """Return the words that caused a memory, or which of the operator's systems knows it."""
+    if memory.provenance is not None:
+        known = (memory.provenance.system, memory.provenance.type, memory.provenance.reference)
+        return shown(": ".join(part for part in known if part))
+    said = f"“{shown(memory.quote)}”"
+    return f"the assistant: {said}" if memory.source is Source.ASSISTANT else said
