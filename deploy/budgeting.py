@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from processors.budget import Budgets
 from processors.budget_limits import BudgetLimits, require_price
 from processors.ports import Budget, Unlimited
+from processors.small_talk import skip_reason
 from schemas.ports import Extractor
 from schemas.prices import Prices
+from schemas.records import Turn
 from schemas.settings import Settings
 from schemas.spending import Spending
 
@@ -26,3 +30,18 @@ def budgets_of(settings: Settings, extractor: Extractor, spending: Spending) -> 
     priced = prices is not None and extractor.model in prices.models
     require_price(limits, model=extractor.model, priced=priced)
     return Budgets(limits, spending, prices)
+
+
+def costs_nothing_of(settings: Settings) -> Callable[[Turn], bool]:
+    """Return what tells whether a turn is small talk, of which no model is asked anyway.
+
+    Such a turn waits for no budget. What the assistant said counts only where it may be kept, as
+    for the extractor itself.
+    """
+
+    def costs_nothing(turn: Turn) -> bool:
+        if not settings.extractor_keep_assistant_statements:
+            turn = turn.model_copy(update={"assistant_text": None})
+        return skip_reason(turn) is not None
+
+    return costs_nothing

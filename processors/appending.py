@@ -135,6 +135,10 @@ class DecisionLog:
 
 def _count(outcome: Outcome) -> None:
     metrics.CLOSED.labels(outcome.closing.value).inc()
+    if outcome.deferral is not None:
+        metrics.DEFERRED.labels(outcome.deferral.cause.value).inc()
+    if outcome.closes == "session-end":
+        metrics.SESSIONS_ENDED.labels(_session_result(outcome)).inc()
     for event in outcome.events:
         metrics.EVENTS.labels(event.event).inc()
         match event:
@@ -146,6 +150,16 @@ def _count(outcome: Outcome) -> None:
                     metrics.FLAGS.labels(reason.value).inc()
             case _:
                 continue
+
+
+def _session_result(outcome: Outcome) -> str:
+    """Return what became of a session that is over, in a word."""
+    match outcome.closing:
+        case Closing.DEAD_LETTERED:
+            return "given_up"
+        case Closing.ERASED:
+            return "erased"
+    return "settled" if outcome.settled else "settled_nothing"
 
 
 def _closes(record: LogRecord) -> Closes:

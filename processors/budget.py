@@ -1,9 +1,10 @@
 """Budgets: whether a tenant may still spend on models, today and this month.
 
-What was spent is in the ledger, which several workers share: each outcome carries its usage. A
-worker reads the sums every few seconds and adds what it knows and the ledger may not show yet: what
-its own calls in flight will cost, as the average of those before, and what they did cost until
-their outcome is applied. So a limit is passed by at most:
+What was spent is in the ledger, which several workers share: each outcome carries its usage, those
+of records that were given up included. A worker reads the sums every few seconds and adds what it
+knows and the ledger may not show yet: what its own calls in flight will cost, as the average of
+those before, and what they did cost until their outcome is applied. So a limit is passed by at
+most:
 
 - of this worker: what its calls in flight cost beyond the average of those before them (of a worker
   that has just started: all of it, for at most ``in_flight_max`` calls);
@@ -196,8 +197,8 @@ class Budgets:
         """Return the limit that a tenant has reached, or ``None`` while it may spend.
 
         To be asked before each turn for which a model would be called, and not where code finds
-        that nothing is to be asked. Where a state is returned the turn is deferred with the cause
-        ``DeferralCause.BUDGET``.
+        that nothing is to be asked: small talk is not deferred. Where a state is returned the turn
+        is deferred with the cause ``DeferralCause.BUDGET``; the end of a session settles nothing.
 
         Args:
             tenant: the tenant's name; ``None``, of the system's own subject, has no limits.

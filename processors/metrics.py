@@ -14,11 +14,13 @@ CLOSED: Final = Counter(
     ["closing"],
 )
 DEFERRED: Final = Counter(
-    "memledger_deferrals_total", "Turns that wait, by what they wait for", ["cause"]
+    "memledger_deferrals_total",
+    "Turns whose deferral was appended, by what they wait for",
+    ["cause"],
 )
 SESSIONS_ENDED: Final = Counter(
     "memledger_sessions_ended_total",
-    "Ends of chat sessions that were worked on, by result",
+    "Ends of chat sessions whose outcome was appended, by result",
     ["result"],
 )
 CONSOLIDATIONS: Final = Counter(

@@ -63,6 +63,8 @@ class WorkerParts:
         embedder: gives vectors.
         budget: tells whether a tenant may ask a model.
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
+        costs_nothing: whether the extractor finds by itself that a turn holds nothing to ask about:
+            such a turn waits for no budget.
     """
 
     bootstrap: str
@@ -75,6 +77,7 @@ class WorkerParts:
     embedder: Embedder
     budget: Budget = field(default_factory=Unlimited)
     wants_it_now: Callable[[Turn], bool] = lambda _turn: False
+    costs_nothing: Callable[[Turn], bool] = lambda _turn: False
 
 
 class Worker:
@@ -126,6 +129,7 @@ class Worker:
                 budget=parts.budget,
                 mode=ExtractionMode(settings.extraction_mode),
                 wants_it_now=parts.wants_it_now,
+                costs_nothing=parts.costs_nothing,
                 owner=self.owner,
                 generation=generation,
                 clock=clock,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from deploy.addresses import resolve
-from deploy.budgeting import budgets_of
+from deploy.budgeting import budgets_of, costs_nothing_of
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import (
@@ -61,6 +61,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 embedder=verified,
                 budget=budgets_of(settings, extractor, PostgresSpending(read_model)),
                 wants_it_now=wants_it_now,
+                costs_nothing=costs_nothing_of(settings),
             ),
             settings,
         )

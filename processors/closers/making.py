@@ -40,6 +40,7 @@ class CloserParts:
         budget: tells whether a tenant may ask a model.
         mode: when the extractor is asked.
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
+        costs_nothing: whether the extractor finds by itself that a turn holds nothing to ask about.
         owner: the name of this worker instance.
         generation: the generation that is written.
         clock: the time, aware.
@@ -56,6 +57,7 @@ class CloserParts:
     budget: Budget
     mode: ExtractionMode
     wants_it_now: Callable[[Turn], bool]
+    costs_nothing: Callable[[Turn], bool]
     owner: str
     generation: str
     clock: Callable[[], datetime]
@@ -84,6 +86,7 @@ def make_closers(parts: CloserParts) -> Closers:
                 budget=parts.budget,
                 mode=parts.mode,
                 wants_it_now=parts.wants_it_now,
+                costs_nothing=parts.costs_nothing,
                 clock=parts.clock,
             )
         ),

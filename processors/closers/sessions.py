@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from processors import metrics
 from processors.asking import Allowed, Asking, Question
 from processors.closers.places import Places
 from processors.closers.session_turns import SessionTurns, lost, read_session
@@ -73,21 +72,16 @@ class SessionCloser:
             limit=SESSION_TURNS_MAX,
         )
         if not waiting:
-            metrics.SESSIONS_ENDED.labels("nothing_waiting").inc()
             return await self._settled_nothing(end, opened, state)
         stands = parts.asking.stands(opened, state)
         if not stands and await parts.budget.exhausted(opened.keys.tenant) is not None:
-            metrics.SESSIONS_ENDED.labels("held_back").inc()
             return await self._settled_nothing(end, opened, state)
         opened.at_stake.waiting(lost(waiting), {})
         turns = await read_session(
             waiting, records=parts.records, keys=opened.keys, partition=state.partition
         )
         opened.at_stake.waiting(turns.all_lost, turns.records)
-        outcome = await self._settled(end, turns, opened, state)
-        if outcome is not None:
-            metrics.SESSIONS_ENDED.labels("settled").inc()
-        return outcome
+        return await self._settled(end, turns, opened, state)
 
     async def _settled(
         self, end: SessionEnd, turns: SessionTurns, opened: Opened, state: PartitionState

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from processors import metrics
 from processors.asking import Allowed, Asking, Question
 from processors.closers.places import Places
 from processors.deciding.decider import Decider
@@ -44,6 +43,7 @@ class TurnParts:
         budget: tells whether a tenant may ask a model.
         mode: when the extractor is asked.
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
+        costs_nothing: whether the extractor finds by itself that a turn holds nothing to ask about.
         clock: the time, aware.
     """
 
@@ -54,6 +54,7 @@ class TurnParts:
     budget: Budget
     mode: ExtractionMode
     wants_it_now: Callable[[Turn], bool]
+    costs_nothing: Callable[[Turn], bool]
     clock: Callable[[], datetime]
 
 
@@ -78,16 +79,16 @@ class TurnCloser:
         parts = self._parts
         if parts.mode is ExtractionMode.SESSION:
             return DeferralCause.SESSION
-        if parts.mode is ExtractionMode.HYBRID and not parts.wants_it_now(without_injection(turn)):
+        bare = without_injection(turn)
+        if parts.mode is ExtractionMode.HYBRID and not parts.wants_it_now(bare):
             return DeferralCause.SESSION
-        if await parts.budget.exhausted(tenant) is not None:
-            return DeferralCause.BUDGET
-        return None
+        if parts.costs_nothing(bare) or await parts.budget.exhausted(tenant) is None:
+            return None
+        return DeferralCause.BUDGET
 
     def _deferred(
         self, turn: Turn, opened: Opened, state: PartitionState, cause: DeferralCause
     ) -> Outcome:
-        metrics.DEFERRED.labels(cause.value).inc()
         place = self._parts.places.of(opened, state)
         return Outcome(
             turn_id=turn.turn_id,

@@ -139,6 +139,7 @@ class MemoryWorker:
                 budget=budget or Unlimited(),
                 mode=mode,
                 wants_it_now=lambda turn: turn.user_text.startswith("Remember"),
+                costs_nothing=lambda turn: turn.user_text.startswith("Thanks"),
                 owner=owner,
                 generation=GENERATION,
                 clock=clock,

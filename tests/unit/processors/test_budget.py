@@ -11,13 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deploy.budgeting import costs_nothing_of
 from processors import budget_metrics
 from processors.budget import Budgets
 from processors.budget_limits import BudgetLimits, Measure, Period, require_price
 from schemas.errors import ConfigurationError, ReadModelUnavailable
 from schemas.prices import Prices
 from schemas.proposals import Usage
+from schemas.records import Turn
+from schemas.settings import Settings
 from schemas.spending import Spend
+from tests.support.turns import new_keys, sealed_turn
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "budgets.toml"
 NOON = datetime(2026, 3, 31, 12, tzinfo=UTC)
@@ -332,3 +336,19 @@ def test_limits_in_money_need_a_price() -> None:
         require_price(in_money, model="m", priced=False)
     require_price(in_money, model="m", priced=True)
     require_price(in_tokens, model="m", priced=False)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_small_talk_costs_nothing_whatever_the_assistant_answers_where_that_is_not_kept(
+    kept: bool,
+) -> None:
+    settings = Settings(extractor_keep_assistant_statements=kept)
+    costs_nothing = costs_nothing_of(settings)
+    long = "I recommend the Italian place. " * 50
+
+    def turn(text: str, answer: str) -> Turn:
+        return sealed_turn(new_keys(), text, partitions=1, assistant_text=answer).turn
+
+    assert costs_nothing(turn("Thanks!", "You are welcome."))
+    assert costs_nothing(turn("Thanks!", long)) is not kept
+    assert not costs_nothing(turn("I live in Rome.", "I see."))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from prometheus_client import Counter
 
+from processors import metrics
 from processors.closers.turns import ExtractionMode
 from schemas.errors import ExtractionRejected, LogUnavailable
 from schemas.events import MemoryAdded
@@ -159,6 +161,45 @@ def test_an_exhausted_budget_lets_turns_wait_and_loses_none() -> None:
         await desk.handle(desk.end())
         assert await desk.closing(turn) is Closing.STORED
 
+    run_virtual(run())
+
+
+def test_what_costs_nothing_does_not_wait_for_a_budget() -> None:
+    async def run() -> None:
+        desk = SubjectDesk(extractor=ReadingSessions())
+        desk.budget.over = True
+        thanks, fact = desk.say("Thanks!"), desk.say("I live in Rome.", minute=1)
+        await desk.handle(thanks, fact)
+        assert (await desk.outcome(thanks)).deferral is None
+        assert await desk.closing(fact) is Closing.DEFERRED
+
+    run_virtual(run())
+
+
+def counted(counter: Counter, **labels: str) -> float:
+    (family,) = counter.collect()
+    return sum(one.value for one in family.samples if one.labels == labels and "_total" in one.name)
+
+
+def test_deferrals_and_ends_are_counted_once_however_often_they_are_appended() -> None:
+    async def run() -> None:
+        desk = session_desk()
+        desk.fail_once(memories_topic(GENERATION))
+        await desk.handle(desk.say("I live in Rome."))
+        assert counted(metrics.DEFERRED, cause="session") == deferred + 1
+        desk.budget.over = True
+        desk.fail_once(memories_topic(GENERATION))
+        await desk.handle(desk.end())
+        assert counted(metrics.SESSIONS_ENDED, result="settled_nothing") == nothing + 1
+        desk.budget.over = False
+        desk.fail_once(memories_topic(GENERATION))
+        await desk.handle(desk.end())
+        assert counted(metrics.SESSIONS_ENDED, result="settled") == settled + 1
+
+    deferred = counted(metrics.DEFERRED, cause="session")
+    settled, nothing = (
+        counted(metrics.SESSIONS_ENDED, result=result) for result in ("settled", "settled_nothing")
+    )
     run_virtual(run())
 
 
