@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from processors.deciding.considered import Considered, consider
@@ -14,6 +16,10 @@ from processors.embedding import NOTHING_EMBEDDED, EmbeddedTexts, embedded_texts
 from schemas.ports import Embedder, Ledger, StoredMemory
 from schemas.proposals import Proposal
 from schemas.records import Outcome
+
+_INLINE_CHARACTERS_MAX: Final = 20_000
+"""Texts of more characters are judged in a thread: made to be slow, 350,000 of them take seconds,
+in which the process must go on with its heartbeats and its other work."""
 
 
 class Decider:
@@ -49,7 +55,7 @@ class Decider:
         Raises:
             ReadModelUnavailable: the ledger cannot be asked.
         """
-        considered = consider(occasion, proposal)
+        considered = await _considered(occasion, proposal)
         embedded = await self._compared(considered)
         related = await self._related(subject, lookups_for(considered.items, embedded.vectors))
         outcome = decide(
@@ -79,3 +85,18 @@ class Decider:
             memory_ids=asked.memory_ids,
             similar=asked.similar,
         )
+
+
+async def _considered(occasion: Occasion, proposal: Proposal | None) -> Considered:
+    if _characters(occasion, proposal) <= _INLINE_CHARACTERS_MAX:
+        return consider(occasion, proposal)
+    return await asyncio.to_thread(consider, occasion, proposal)
+
+
+def _characters(occasion: Occasion, proposal: Proposal | None) -> int:
+    """Return how many characters the gate is to read."""
+    turns = (saying.turn for saying in occasion.sayings if saying.turn is not None)
+    said = sum(len(turn.user_text) + len(turn.assistant_text or "") for turn in turns)
+    operations = proposal.operations if occasion.operations is None and proposal else ()
+    stated = (*(occasion.operations or ()), *operations)
+    return said + sum(len(one.content) + len(one.quote) for one in stated)

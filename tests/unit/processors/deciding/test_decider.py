@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Collection, Sequence
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
+from processors.deciding.considered import Considered, consider
 from processors.deciding.decider import Decider
 from processors.deciding.occasions import Occasion, occasion_of_turn, unasked
 from processors.deciding.outcome import LogPlace
@@ -150,6 +152,24 @@ def test_what_the_gate_refuses_asks_nobody_anything() -> None:
     scene.decides(occasion_of_turn(said), proposal(said, []))
     scene.decides(unasked(occasion_of_turn(said)), None)
     assert (scene.ledger.questions, scene.embedder.calls) == (0, [])
+
+
+@pytest.mark.parametrize(("characters", "elsewhere"), [(10, False), (25_000, True)])
+def test_long_texts_are_judged_beside_the_loop(
+    characters: int, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def noting(occasion: Occasion, proposed: Proposal | None) -> Considered:
+        threads.append(threading.get_ident())
+        return consider(occasion, proposed)
+
+    monkeypatch.setattr("processors.deciding.decider.consider", noting)
+    scene = Scene()
+    said = turn(f"{LIKES}. " + "x" * characters)
+    scene.decides(occasion_of_turn(said), proposal(said, [likes(LIKES)]))
+    assert [thread != threading.get_ident() for thread in threads] == [elsewhere]
+    assert scene.subject.live(Slot.PREFERENCE) == [LIKES]
 
 
 def test_a_systems_fact_needs_no_proposal_and_a_turn_does() -> None:
