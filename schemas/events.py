@@ -173,7 +173,8 @@ class RejectionReason(StrEnum):
 LEFT_TO_A_PERSON: Final = frozenset(
     {RejectionReason.OPERATOR_OBLIGATION, RejectionReason.CONTRADICTION}
 )
-"""An operation that nothing but these speaks against is flagged instead of refused."""
+"""An operation that nothing but these speaks against is flagged instead of refused; that it is said
+to be trivia besides does not count."""
 
 
 class ProposalRejected(Record):

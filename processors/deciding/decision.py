@@ -77,8 +77,9 @@ class Decision:
             embedding: the vector of its content, if there is one.
         """
         reasons = item.reasons or self._reasons_by_memories(item)
-        if reasons and not self._approved and LEFT_TO_A_PERSON.issuperset(reasons):
-            return (self._flagged(item, item.operation, reasons),)
+        left = () if self._approved else _left_to_a_person(reasons)
+        if left:
+            return (self._flagged(item, item.operation, left),)
         if reasons:
             return (_rejected(item, reasons),)
         decided = self._decided(item, embedding)
@@ -253,6 +254,15 @@ def reject(
 ) -> ProposalRejected:
     """Return the event by which the operation at a place, of a turn if one is known, is refused."""
     return ProposalRejected(operation=place, reasons=reasons, turn_id=turn_id)
+
+
+def _left_to_a_person(reasons: Sequence[RejectionReason]) -> tuple[RejectionReason, ...]:
+    """Return the reasons for which a person decides; none where anything else forbids it.
+
+    How little a model thinks of a claim does not: staff must hear of it all the same.
+    """
+    left = tuple(reason for reason in reasons if reason in LEFT_TO_A_PERSON)
+    return left if set(reasons) <= {*left, RejectionReason.NOT_WORTH_KEEPING} else ()
 
 
 def _rejected(item: Item, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:

@@ -89,6 +89,19 @@ def test_what_only_a_person_may_promise_is_flagged_with_all_that_is_needed_to_de
     assert subject.state.memories == {}
 
 
+def test_a_claim_that_a_model_takes_for_trivia_reaches_a_person_all_the_same() -> None:
+    flag = flagged(Subject(), importance=1)
+    assert flag.reasons == (RejectionReason.OPERATOR_OBLIGATION,)
+
+
+def test_trivia_alone_is_refused() -> None:
+    said = turn("It rains a lot", at=day(1))
+    trivia = operation("It rains a lot", slot=Slot.NOTE, importance=1)
+    (event,) = Subject().take(said, proposal(said, [trivia])).events
+    assert isinstance(event, ProposalRejected)
+    assert event.reasons == (RejectionReason.NOT_WORTH_KEEPING,)
+
+
 def test_any_other_reason_refuses_what_would_be_flagged() -> None:
     said = turn("Hello", at=day(1))
     (event,) = Subject().take(said, proposal(said, [operation(OWED, slot=Slot.NOTE)])).events
