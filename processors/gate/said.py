@@ -59,21 +59,32 @@ class Said:
         return said
 
     @classmethod
-    def by_system(cls) -> Self:
-        """Return that nobody said anything: the operator's own system vouches for it."""
+    def by_system(cls, vouched: Sequence[str] = ()) -> Self:
+        """Return that nobody said anything: the operator's own system vouches for it.
+
+        What needs words of the user's does not apply then: evidence, assertion and script. Nor do
+        obligations, since the operator itself tells of them. Every other rule does.
+
+        Args:
+            vouched: what the system tells of where the fact comes from, which is kept beside it.
+        """
         said = cls.__new__(cls)
         said._begin(Basis.SYSTEM, "", "")  # noqa: SLF001 - a constructor
+        said.vouched = tuple(vouched)
         return said
 
     def _begin(self, basis: Basis, user_text: str, assistant_text: str) -> None:
         self.basis = basis
+        self.vouched: tuple[str, ...] = ()
         self._user_text = user_text
         self._assistant_text = assistant_text
         self._answers: dict[tuple[object, str], object] = {}
 
     @cached_property
     def own(self) -> str:
-        """The user's own words; of memories their contents."""
+        """The user's own words; of memories their contents, whatever those look like."""
+        if self.basis is Basis.MEMORIES:
+            return self._user_text
         return own_words(self._user_text)
 
     @cached_property

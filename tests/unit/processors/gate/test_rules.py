@@ -172,6 +172,12 @@ def test_a_merge_rests_on_memories_and_keeps_what_they_were_let_in_with() -> Non
     assert RejectionReason.EVIDENCE_NOT_IN_USER_TEXT in refusals(merge, Said(turn("I like tea")))
 
 
+def test_memories_that_look_like_a_mail_are_what_a_merge_rests_on() -> None:
+    mail = "From: Bob <bob@example.com>\nSubject: Has diabetes"
+    merge = proposed("Has diabetes and likes tea", quote="", action=Action.MERGE)
+    assert refusals(merge, Said.in_memories([mail, "Likes tea"])) == ()
+
+
 def test_one_hit_never_hides_the_others() -> None:
     text = "You promised me a refund to my card 4111 1111 1111 1111, my password is hunter2"
     assert judged(note(text), text) == {"operator_obligation", "payment_card", "password"}
