@@ -7,6 +7,10 @@ cannot turn the meaning round. Every other difference (a number, a name, a negat
 unit, a past tense, a word more) keeps them apart: a statement too many can be merged later, one
 that was taken for another is lost.
 
+A word that is capitalised within a statement is a name, and compared whole: "Queens" is no plural
+there, nor "The Who" two little words. The first word of a statement, which is capitalised anyway,
+loses its ending only where it is a verb that statements begin with.
+
 The lists are English; of any other language the words must be the same.
 """
 
@@ -129,10 +133,54 @@ _TURNING: Final = frozenset(
 )
 """Words beside which the order of the others tells who does what to whom."""
 
+_VERBS: Final = (
+    "adore avoid bake begin build buy call celebrate collect come commute cook cycle "
+    "detest dislike drink drive eat enjoy feel fly follow get go hate have hope intend "
+    "keep know lead learn like listen live loathe look love make manage meditate meet "
+    "need organise organize own phone plan play practice practise prefer purchase read "
+    "rent require reside ride run search sell sleep speak start stay study swim take "
+    "teach think train travel use visit walk want watch wear wish work write"
+)
+_OPENING_VERBS: Final = frozenset(_VERBS.split())
+"""Stems of verbs with which statements begin."""
+
 _COPULA: Final = re.compile(r"\w[^.;]* (?:is|are) ")
 
-_WORD: Final = re.compile(r"[^\W_]+(?:-[^\W_]+)*|[%+#&/\u0024\u20a0-\u20cf\u00a2-\u00a5\u00b0]")
-"""Words, and the signs that units and names are made of."""
+_NAME: Final = "\ua71b"
+"""Marks a name behind its letters, through all that is done to a text: a letter to every pattern,
+and one that no language is written with."""
+
+_WORDS: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*(?:-[^\W_]+)*")
+_TIME_OF_DAY: Final = re.compile(r"(?<=\d)\s?([ap])\.?m\b\.?", re.IGNORECASE)
+_HALF_OF_DAY: Final = {"a": "antemeridiem", "p": "postmeridiem"}
+_NEVER_NAMES: Final = frozenset({"user", "user's", "users"}) | {
+    f"{day}day{ending}"
+    for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+    for ending in ("", "s")
+}
+"""Words that are capitalised without being compared whole."""
+
+_JOINING: Final = "-"
+_TELLING: Final = frozenset("%#&/@*\u00a7\u2030\u2031\\")
+"""Punctuation that names, units and amounts are made of."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Word:
+    """A word as far as it counts.
+
+    Attributes:
+        meant: the word in one form.
+        name: whether it is a name; ``None`` of a first word, of which that cannot be told.
+    """
+
+    meant: str
+    name: bool | None
+
+    def same_as(self, other: _Word) -> bool:
+        """Whether the two may be one word."""
+        known = self.name is not None and other.name is not None
+        return self.meant == other.meant and not (known and self.name != other.name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,37 +194,124 @@ class _Reading:
     """
 
     figures: frozenset[str]
-    words: tuple[str, ...]
+    words: tuple[_Word, ...]
     equates: bool
 
 
 def may_state_the_same(one: str, other: str) -> bool:
     """Whether nothing that code can see keeps two statements apart."""
     left, right = _read(one), _read(other)
-    if left.figures != right.figures or not left.words:
+    if left.figures != right.figures or not left.words or len(left.words) != len(right.words):
         return False
-    if left.words == right.words:
+    if _alike(left.words, right.words):
         return True
     return left.equates and right.equates and _rotated(left.words, right.words)
 
 
-def _rotated(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def stems(text: str) -> tuple[tuple[str, bool], ...]:
+    """Return the words of a text that mean something, in their order and in one form.
+
+    Returns:
+        Each word, and whether it is a name. Of a first word, which is capitalised anyway, that is
+        told by nothing: it counts as none.
+    """
+    return tuple((word.meant, word.name is True) for word in _read(text).words)
+
+
+def _alike(one: tuple[_Word, ...], other: tuple[_Word, ...]) -> bool:
+    return all(left.same_as(right) for left, right in zip(one, other, strict=True))
+
+
+def _rotated(one: tuple[_Word, ...], other: tuple[_Word, ...]) -> bool:
     """Whether the words of one follow each other as in the other, but for where they begin."""
-    return any(one[at:] + one[:at] == other for at in range(len(one)))
+    return any(_alike(one[at:] + one[:at], other) for at in range(len(one)))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read(text: str) -> _Reading:
-    normal = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    normal = _marked(unicodedata.normalize("NFKC", text).replace(_NAME, " "))
+    normal = normal.replace("\u2019", "'")
     for pattern, meant in _COMPILED:
         normal = pattern.sub(meant, normal)
-    words = _WORD.findall(normal)
+    words = _split(normal)
     equates = _COPULA.match(normal) is not None and _TURNING.isdisjoint(words)
+    read = (_word(word, first=place == 0) for place, word in enumerate(words))
     return _Reading(
         figures=figures(text),
-        words=tuple(_meant(word) for word in words if word not in _LITTLE),
+        words=tuple(word for word in read if word is not None),
         equates=equates,
     )
+
+
+def _marked(text: str) -> str:
+    """Return a text in lower case, with a mark behind every name."""
+    text = _TIME_OF_DAY.sub(lambda found: f" {_HALF_OF_DAY[found[1].lower()]}", text)
+    parts: list[str] = []
+    end = 0
+    for number, found in enumerate(_WORDS.finditer(text)):
+        parts.append(text[end : found.start()])
+        parts.append(_marked_word(found.group(), first=number == 0))
+        end = found.end()
+    return "".join((*parts, text[end:])).casefold()
+
+
+def _marked_word(word: str, *, first: bool) -> str:
+    if word.casefold() in _NEVER_NAMES or not any(map(_is_capital, word[1:] if first else word)):
+        return word
+    stem, apostrophe, ending = word.replace("\u2019", "'").rpartition("'")
+    if ending == "s":
+        return f"{stem}{_NAME}'s"
+    return f"{stem}{apostrophe}{ending}{_NAME}"
+
+
+def _is_capital(character: str) -> bool:
+    return character.isupper() or character.istitle()
+
+
+def _split(text: str) -> list[str]:
+    """Return words, and each sign that means something as a word of its own.
+
+    The marks above and below the letters of many scripts belong to their words.
+    """
+    words: list[str] = []
+    word = ""
+    for place, character in enumerate(text):
+        following = text[place + 1 : place + 2]
+        kind = unicodedata.category(character)
+        joins = character == _JOINING and word and following.isalnum()
+        if kind[0] in "LMN" or joins:
+            word += character
+            continue
+        if word:
+            words.append(word)
+        inner = character in "._" and word and following.isalnum()
+        word = ""
+        if (
+            kind[0] == "S"
+            or character in _TELLING
+            or inner
+            or _begins(character, following, text[:place])
+        ):
+            words.append(character)
+    return [*words, word] if word else words
+
+
+def _begins(character: str, following: str, before: str) -> bool:
+    """Whether a mark that means nothing elsewhere is part of what follows: "-5", ".NET"."""
+    apart = not before or not before[-1].isalnum()
+    return apart and (
+        (character == "-" and following.isdigit()) or (character == "." and following.isalnum())
+    )
+
+
+def _word(word: str, *, first: bool) -> _Word | None:
+    if word.endswith(_NAME):
+        return _Word(meant=word.removesuffix(_NAME), name=True)
+    if word in _LITTLE:
+        return None
+    if not first or _stem(word) in _OPENING_VERBS or not word[0].isalpha():
+        return _Word(meant=_meant(word), name=False)
+    return _Word(meant=_EQUAL.get(word, word), name=None)
 
 
 _COMPILED: Final = tuple(

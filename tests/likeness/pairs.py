@@ -1,8 +1,8 @@
 """The labelled pairs.
 
-``pairs.jsonl`` holds three sets. ``first`` was written before any code that compares words;
-``later`` and ``last`` after it, to break it: what they found was mended, so that for them, too, the
-figures say how the code does on what it was made for.
+``pairs.jsonl`` holds four sets. ``first`` was written before any code that compares words;
+``later``, ``last`` and ``signs_and_names`` after it, to break it: what they found was mended, so
+that for them, too, the figures say how the code does on what it was made for.
 """
 
 from __future__ import annotations
