@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from processors import metrics
@@ -19,6 +20,13 @@ from schemas.proposals import Proposal
 from schemas.records import Closes, Closing, Outcome, Stage
 from schemas.topics import DEAD_LETTERS, memories_topic, proposals_topic
 from schemas.tree import address_for
+
+_CONSOLIDATIONS: Final[Mapping[Closing, str]] = {
+    Closing.DEFERRED: "held_back",
+    Closing.DEAD_LETTERED: "given_up",
+    Closing.ERASED: "erased",
+}
+"""What became of consolidations that looked at nothing."""
 
 
 class DecisionLog:
@@ -139,6 +147,9 @@ def _count(outcome: Outcome) -> None:
         metrics.DEFERRED.labels(outcome.deferral.cause.value).inc()
     if outcome.closes == "session-end":
         metrics.SESSIONS_ENDED.labels(_session_result(outcome)).inc()
+    if outcome.closes == "consolidation":
+        result = _CONSOLIDATIONS.get(outcome.closing, "looked_through")
+        metrics.CONSOLIDATIONS.labels(result).inc()
     for event in outcome.events:
         metrics.EVENTS.labels(event.event).inc()
         match event:

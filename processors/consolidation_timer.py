@@ -61,14 +61,15 @@ class ConsolidationTimer:
         """
         appended, now, look = 0, self._parts.clock(), self._parts.records.look()
         after: UUID | None = None
-        while True:
+        while any(self._parts.ready().values()):
             page = await self._parts.consolidating.crowded(
                 episodes_min=self._parts.episodes_min, after=after, limit=_PAGE
             )
             appended += await look.append(await self._due(page, now))
             if len(page) < _PAGE:
-                return appended
+                break
             after = page[-1].subject
+        return appended
 
     async def _due(self, page: Sequence[Crowded], now: datetime) -> list[OwnRecord]:
         due: list[OwnRecord] = []
@@ -81,12 +82,13 @@ class ConsolidationTimer:
         return due
 
     def _start(self, crowded: Crowded, now: datetime) -> OwnRecord | None:
-        if crowded.looked_through or now - crowded.recorded_at < QUIET:
+        if crowded.attempt is None or now - crowded.recorded_at < QUIET:
             return None
         partition = partition_for(crowded.subject, self._parts.partitions)
         if not self._parts.ready().get(partition, False):
             return None
         start = ConsolidationStart(
-            turn_id=ids.consolidation_id(crowded.subject, crowded.newest), occurred_at=now
+            turn_id=ids.consolidation_id(crowded.subject, crowded.newest, crowded.attempt),
+            occurred_at=now,
         )
         return OwnRecord(record=start, subject=crowded.subject, partition=partition)

@@ -24,7 +24,9 @@ SESSIONS_ENDED: Final = Counter(
     ["result"],
 )
 CONSOLIDATIONS: Final = Counter(
-    "memledger_consolidations_total", "Consolidations that were worked on, by result", ["result"]
+    "memledger_consolidations_total",
+    "Consolidations whose outcome was appended, by result",
+    ["result"],
 )
 SKIPPED: Final = Counter(
     "memledger_turns_skipped_total", "Turn records that needed no work, by reason", ["reason"]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import dict_row
 
+from projections.consolidation_room import fill_room
 from projections.read_model import ReadModel, name_every_subject, name_subjects
 from schemas import ids
-from schemas.consolidation import Crowded
-from schemas.database import load_queries
-from schemas.memory import Memory, MemoryKind
+from schemas.consolidation import Crowded, next_attempt
+from schemas.database import Connection, load_queries
+from schemas.memory import Memory
+from schemas.records import Closing
 
 _QUERIES: Final = load_queries("projections", "sql/consolidation.sql")
-_TURNS: Final = load_queries("projections", "sql/known_turns.sql")
 
 
 class ProjectedConsolidation:
@@ -33,26 +34,18 @@ class ProjectedConsolidation:
         async with self._read_model.connection() as connection, connection.transaction():
             await name_every_subject(connection)
             rows = await connection.execute(_QUERIES["select_crowded"], asked)
-            found = [
-                (subject, newest, ids.consolidation_id(subject, newest), recorded_at)
-                for subject, newest, recorded_at in await rows.fetchall()
-            ]
-            started = await connection.execute(
-                _TURNS["select_known_turns"],
-                {
-                    "subjects": [subject for subject, *_ in found],
-                    "turn_ids": [record_id for _, _, record_id, _ in found],
-                },
+            found = {subject: (newest, at) for subject, newest, at in await rows.fetchall()}
+            closings = await _closings_of_starts(
+                connection, {subject: newest for subject, (newest, _) in found.items()}
             )
-            known = set(await started.fetchall())
         return tuple(
             Crowded(
                 subject=subject,
                 newest=newest,
                 recorded_at=recorded_at,
-                looked_through=(subject, record_id) in known,
+                attempt=next_attempt(closings[subject]),
             )
-            for subject, newest, record_id, recorded_at in found
+            for subject, (newest, recorded_at) in found.items()
         )
 
     async def memories(
@@ -72,26 +65,31 @@ class ProjectedConsolidation:
                 _QUERIES["select_sources"], {"subject": subject, "memory_ids": list(behind)}
             )
             sources = {memory.memory_id: memory for memory in map(_memory, await cursor.fetchall())}
-        return _within(live, sources, episodes_max)
+        return fill_room(live, sources, episodes_max=episodes_max, facts_max=facts_max)
 
 
-def _within(
-    live: Iterable[Memory], sources: dict[UUID, Memory], episodes_max: int
-) -> tuple[Memory, ...]:
-    """Return the live memories with the versions behind merged ones, as far as there is room."""
-    kept: dict[UUID, Memory] = {}
-    room = episodes_max
-    for memory in live:
-        behind = [sources[source] for source in memory.merged_from if source in sources]
-        if len(behind) != len(memory.merged_from):
-            continue  # what it stood for was withdrawn in part: nobody could merge it truly
-        if memory.kind is MemoryKind.EPISODIC:
-            if 1 + len(behind) > room:
-                continue
-            room -= 1 + len(behind)
-        kept.update((source.memory_id, source) for source in behind)
-        kept[memory.memory_id] = memory
-    return tuple(sorted(kept.values(), key=lambda memory: (memory.valid_from, memory.memory_id)))
+async def _closings_of_starts(
+    connection: Connection, newest: Mapping[UUID, UUID]
+) -> dict[UUID, list[Closing | None]]:
+    """Return how the starts closed that are named for subjects' newest memories, in their order."""
+    closings: dict[UUID, list[Closing | None]] = {subject: [] for subject in newest}
+    asking = set(newest)
+    while asking:
+        starts = {
+            subject: ids.consolidation_id(subject, newest[subject], len(closings[subject]))
+            for subject in asking
+        }
+        rows = await connection.execute(
+            _QUERIES["select_starts"],
+            {"subjects": list(starts), "record_ids": list(starts.values())},
+        )
+        asking = set()
+        for subject, closing in await rows.fetchall():
+            closings[subject].append(None if closing is None else Closing(closing))
+            # Nearly always the first tells: only behind one that came to nothing is there another.
+            if next_attempt(closings[subject]) is not None:
+                asking.add(subject)
+    return closings
 
 
 def _memory(row: dict[str, Any]) -> Memory:

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from schemas.memory import Memory
+from schemas.records import Closing
+
+FAILURES_MAX: Final = 3
+"""After how many dead letters a subject is left alone until there is something new: it is paid."""
+
+ATTEMPTS_MAX: Final = 100
+"""After how many starts it is, whatever became of them. One that a budget holds back is followed by
+another when that is renewed, so these are as many days of a budget that lasts for a part of what
+is due."""
+
+
+def next_attempt(closings: Sequence[Closing | None]) -> int | None:
+    """Return the number of the next start of a consolidation; ``None`` where none is due.
+
+    Args:
+        closings: how the starts closed that are named for the subject's newest memory, in the order
+            of their numbers from 0; ``None`` for one that is under way.
+    """
+    if not closings:
+        return 0
+    failures = closings.count(Closing.DEAD_LETTERED)
+    if failures >= FAILURES_MAX or len(closings) >= ATTEMPTS_MAX:
+        return None
+    came_to_nothing = closings[-1] in (Closing.DEFERRED, Closing.DEAD_LETTERED)
+    return len(closings) if came_to_nothing else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,14 +44,14 @@ class Crowded:
         subject: the subject.
         newest: its memory that was recorded last, merged ones apart.
         recorded_at: when that was.
-        looked_through: whether a consolidation was started since: it is not repeated before there
-            is a newer memory.
+        attempt: the number of the start of a consolidation that is due; ``None`` where one is under
+            way since, or has looked it through: it is not repeated before there is a newer memory.
     """
 
     subject: UUID
     newest: UUID
     recorded_at: datetime
-    looked_through: bool
+    attempt: int | None
 
 
 class Consolidating(Protocol):
@@ -51,12 +77,14 @@ class Consolidating(Protocol):
     ) -> tuple[Memory, ...]:
         """Return what a consolidation of a subject looks through, in the order it was said.
 
-        These are its live episodes, the longest held first; its live facts, the latest first; and
-        the versions behind merged ones among them, without which a merged one is left out.
+        These are its live episodes and facts, first those that stand for none; and of those that
+        do, with what room is left, the ones that were recorded last, each with the versions behind
+        it: without one of these it is left out.
 
         Args:
             subject: the subject.
-            episodes_max: how many episodes at most, those behind merged ones included.
-            facts_max: how many facts and rules at most.
+            episodes_max: how many episodes at most, the versions behind merged ones included; where
+                there are more, half of them those recorded last and half the longest true.
+            facts_max: how many facts and rules at most, likewise; those recorded last.
         """
         ...

@@ -106,9 +106,17 @@ def session_end_id(subject: UUID, first: UUID, last: UUID, attempt: int) -> UUID
     return _derived(b"session-end", subject.bytes, first.bytes, last.bytes, b"%d" % attempt)
 
 
-def consolidation_id(subject: UUID, last_recorded: UUID) -> UUID:
-    """Return the id of the consolidation of a subject whose newest memory is ``last_recorded``."""
-    return _derived(b"consolidation", subject.bytes, last_recorded.bytes)
+def consolidation_id(subject: UUID, last_recorded: UUID, attempt: int = 0) -> UUID:
+    """Return the id of the consolidation of a subject.
+
+    Args:
+        subject: whose memories it looks through.
+        last_recorded: the newest of them: a newer one makes it another consolidation.
+        attempt: how many before it came to nothing, since a budget was exhausted or no answer was
+            of use.
+    """
+    again = (b"%d" % attempt,) if attempt else ()
+    return _derived(b"consolidation", subject.bytes, last_recorded.bytes, *again)
 
 
 def unreadable_turn_id(topic: str, partition: int, offset: int) -> UUID:

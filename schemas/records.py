@@ -61,7 +61,8 @@ class Closing(StrEnum):
     FLAGGED = "flagged"
     """Nothing was stored, and a person must decide about something."""
     DEFERRED = "deferred"
-    """It waits for its session, or for its tenant's budget; another record's outcome settles it."""
+    """It waits for its session, or for its tenant's budget; another record's outcome settles it. Of
+    a consolidation: nothing was looked at, and a worker starts another where one is due."""
     DEAD_LETTERED = "dead_lettered"
     ERASED = "erased"
     """The keys of its subject are destroyed; this outcome is sealed for the system subject."""

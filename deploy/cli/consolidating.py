@@ -38,12 +38,16 @@ BECAME: Final[Mapping[Closing, str]] = {
     Closing.NOTHING_FOUND: "nothing to merge, and no contradiction",
     Closing.REJECTED: "what the model proposed was refused by the rules",
     Closing.FLAGGED: "contradictions were left to a person: see `memledger flags`",
+    Closing.DEFERRED: (
+        "not looked at: the tenant's budget is exhausted (see `memledger costs`), or the workers' "
+        "extractor cannot do it"
+    ),
     Closing.DEAD_LETTERED: "the model gave no usable answer: it is kept as a dead letter",
     Closing.ERASED: "the user was erased meanwhile",
 }
 """What a consolidation came to, by how its record closed."""
 
-_FAILED: Final = (None, Closing.DEAD_LETTERED, Closing.ERASED)
+_FAILED: Final = (None, Closing.DEFERRED, Closing.DEAD_LETTERED, Closing.ERASED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

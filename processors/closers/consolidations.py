@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from processors import metrics
 from processors.asking import Allowed, Asking, Question
 from processors.closers.places import Places
 from processors.deciding.decider import Decider
@@ -19,13 +19,17 @@ from schemas.commands import ConsolidationStart
 from schemas.consolidation import Consolidating
 from schemas.memory import Memory
 from schemas.proposals import Proposal
-from schemas.records import Outcome
+from schemas.records import Closing, Outcome
+
+logger = logging.getLogger(__name__)
 
 EPISODES_MAX: Final = 80
 """Most episodes of one consolidation, those behind merged ones included: about 8,000 characters."""
 
-FACTS_MAX: Final = 60
-"""Most facts and rules that it is shown, for contradictions."""
+FACTS_MAX: Final = 45
+"""Most facts and rules that it is shown, for contradictions, those behind merged ones included.
+
+With the episodes they fit into one question to a model, in which each is compared with each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,9 +69,11 @@ class ConsolidationCloser:
             return None
         occasion, subject = occasion_of_consolidation(start), opened.keys.subject
         if not parts.asking.stands(opened, state) and not await self._allowed(opened):
-            return await parts.decider.outcome(
+            outcome = await parts.decider.outcome(
                 unasked(occasion), None, subject=subject, place=parts.places.of(opened, state)
             )
+            # Told apart from one that found nothing: another one has to follow.
+            return outcome.model_copy(update={"closing": Closing.DEFERRED})
         proposed = await self._proposal(start, opened, state)
         if proposed is None:
             return None
@@ -81,12 +87,9 @@ class ConsolidationCloser:
 
     async def _allowed(self, opened: Opened) -> bool:
         if not self._parts.proposer.consolidates:
-            metrics.CONSOLIDATIONS.labels("no_consolidator").inc()
+            logger.warning("a consolidation is left to another worker: this extractor does none")
             return False
-        if await self._parts.budget.exhausted(opened.keys.tenant) is not None:
-            metrics.CONSOLIDATIONS.labels("held_back").inc()
-            return False
-        return True
+        return await self._parts.budget.exhausted(opened.keys.tenant) is None
 
     async def _proposal(
         self, start: ConsolidationStart, opened: Opened, state: PartitionState
@@ -101,7 +104,7 @@ class ConsolidationCloser:
                 start.turn_id, memories, start.occurred_at, allowed=allowed
             )
 
-        proposed = await parts.asking.proposal(
+        return await parts.asking.proposal(
             opened,
             state,
             Question(
@@ -112,5 +115,3 @@ class ConsolidationCloser:
                 propose=propose,
             ),
         )
-        metrics.CONSOLIDATIONS.labels("looked_through").inc()
-        return proposed

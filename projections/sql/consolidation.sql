@@ -28,40 +28,44 @@ CROSS JOIN LATERAL (
 ) AS newest
 ORDER BY crowded.subject;
 
+-- name: select_starts
+-- Return how those of some starts of consolidations closed that the named subjects have; NULL for one
+-- that is open.
+SELECT turns.subject, turns.closing
+FROM unnest(%(subjects)s::uuid[], %(record_ids)s::uuid[]) AS asked (subject, record_id)
+JOIN turns ON turns.subject = asked.subject AND turns.turn_id = asked.record_id;
+
 -- name: select_live
--- Return a subject's live episodes, the longest held first, and its other live memories, the
--- latest first.
-(
+-- Return a subject's live memories that may find room: of its episodes, and of its other memories,
+-- those that stand for none and those that do, the ones that were recorded last; and of the episodes
+-- that stand for none the longest true as well.
+WITH live AS (
     SELECT
-        memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-        conversation_id, quote, valid_from,
-        valid_from_precision, valid_to, recorded_at, expires_at, merged_from
+        *,
+        row_number() OVER (
+            PARTITION BY kind = 'episodic', merged_from = '{}' ORDER BY valid_from, memory_id
+        ) AS by_age,
+        row_number() OVER (
+            PARTITION BY kind = 'episodic', merged_from = '{}'
+            ORDER BY recorded_at DESC, memory_id DESC
+        ) AS by_news
     FROM memories
     WHERE subject = %(subject)s
-        AND kind = 'episodic'
         AND valid_to IS NULL
         AND retracted_at IS NULL
         AND merged_into IS NULL
         AND (expires_at IS NULL OR expires_at > now())
-    ORDER BY valid_from, memory_id
-    LIMIT %(episodes_max)s
 )
-UNION ALL
-(
-    SELECT
-        memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
-        conversation_id, quote, valid_from,
-        valid_from_precision, valid_to, recorded_at, expires_at, merged_from
-    FROM memories
-    WHERE subject = %(subject)s
-        AND kind <> 'episodic'
-        AND valid_to IS NULL
-        AND retracted_at IS NULL
-        AND merged_into IS NULL
-        AND (expires_at IS NULL OR expires_at > now())
-    ORDER BY valid_from DESC, memory_id
-    LIMIT %(facts_max)s
-);
+SELECT
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    conversation_id, quote, valid_from,
+    valid_from_precision, valid_to, recorded_at, expires_at, merged_from
+FROM live
+WHERE CASE
+    WHEN kind <> 'episodic' THEN by_news <= %(facts_max)s
+    WHEN merged_from <> '{}' THEN by_news <= %(episodes_max)s
+    ELSE by_news <= %(episodes_max)s OR by_age <= %(episodes_max)s
+END;
 
 -- name: select_sources
 -- Return the versions of a subject by their ids.

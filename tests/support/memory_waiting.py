@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from projections.consolidation_room import fill_room
 from projections.fold import MemoryRow
-from schemas.consolidation import Crowded
+from schemas.consolidation import Crowded, next_attempt
 from schemas.ids import consolidation_id
 from schemas.log.sealed import LogRecord
 from schemas.memory import Memory, MemoryKind
 from schemas.partitioning import partition_for
+from schemas.records import Closing
 from schemas.topics import TURNS
 from schemas.waiting import WaitingConversation, WaitingTurn
 from tests.support.memory_ledger import MemoryLedger
@@ -123,12 +125,17 @@ class MemoryConsolidating:
                 (row.memory for row in state.memories.values() if not row.memory.merged_from),
                 key=lambda memory: (memory.recorded_at, memory.memory_id),
             )
+            closings: list[Closing | None] = []
+            while closed := state.closed.get(
+                consolidation_id(subject, newest.memory_id, len(closings))
+            ):
+                closings.append(closed.closing)
             found.append(
                 Crowded(
                     subject=subject,
                     newest=newest.memory_id,
                     recorded_at=newest.recorded_at,
-                    looked_through=consolidation_id(subject, newest.memory_id) in state.closed,
+                    attempt=next_attempt(closings),
                 )
             )
         return tuple(found[:limit])
@@ -137,12 +144,13 @@ class MemoryConsolidating:
         self, *, subject: UUID, episodes_max: int, facts_max: int
     ) -> tuple[Memory, ...]:
         """Return what a consolidation of a subject looks through."""
-        live = self._live(subject)
-        episodes = [it for it in live if it.kind is MemoryKind.EPISODIC][:episodes_max]
-        facts = [it for it in live if it.kind is not MemoryKind.EPISODIC][-facts_max:]
         rows = self._ledger.state(subject).memories
-        behind = [rows[source].memory for it in episodes for source in it.merged_from]
-        return tuple(sorted((*episodes, *facts, *behind), key=_said))
+        sources = {
+            memory_id: row.memory for memory_id, row in rows.items() if row.retracted_at is None
+        }
+        return fill_room(
+            self._live(subject), sources, episodes_max=episodes_max, facts_max=facts_max
+        )
 
     def _live(self, subject: UUID) -> list[Memory]:
         rows = self._ledger.state(subject).memories.values()

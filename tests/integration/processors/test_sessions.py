@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from projections.consolidation import ProjectedConsolidation
+from projections.read_model import name_subjects
 from projections.waiting import PostgresWaitingTurns
+from schemas import ids
 from schemas.commands import ConsolidationStart
+from schemas.consolidation import Crowded
 from schemas.events import MemoriesMerged
 from schemas.log.sealed import seal_record
 from schemas.memory import Confidence, MemoryKind
@@ -135,7 +138,30 @@ async def _check_merged(pipeline: OneProcess, placed: Sequence[Placed], start: P
     assert cut_short == ()
 
     crowded = await consolidating.crowded(episodes_min=3, after=None, limit=10)
-    assert [(it.subject, it.looked_through) for it in crowded] == [(placed[1].keys.subject, False)]
+    assert [(it.subject, it.attempt) for it in crowded] == [(placed[1].keys.subject, 0)]
     assert await consolidating.crowded(episodes_min=4, after=None, limit=10) == ()
     behind = crowded[0].subject
     assert await consolidating.crowded(episodes_min=3, after=behind, limit=10) == ()
+    await _check_attempts(pipeline, crowded[0])
+
+    some = await consolidating.memories(subject=behind, episodes_max=2, facts_max=60)
+    assert [memory.quote for memory in some] == ["I walked in park 1.", "I walked in park 5."]
+
+
+async def _check_attempts(pipeline: OneProcess, crowded: Crowded) -> None:
+    """See which start is due behind others that came to nothing, or that are under way."""
+    subject = crowded.subject
+    closings = (Closing.DEFERRED, Closing.DEAD_LETTERED, None)
+    for attempt, closing in enumerate(closings):
+        record_id = ids.consolidation_id(subject, crowded.newest, attempt)
+        async with pipeline.read_model.connection() as connection, connection.transaction():
+            await name_subjects(connection, [subject])
+            await connection.execute(
+                "INSERT INTO turns (subject, turn_id, partition, turn_offset, closing) "
+                "VALUES (%s, %s, 0, %s, %s)",
+                [subject, record_id, 1_000_000 + attempt, closing],
+            )
+        (found,) = await ProjectedConsolidation(pipeline.read_model).crowded(
+            episodes_min=3, after=None, limit=10
+        )
+        assert found.attempt == (None if closing is None else attempt + 1)

@@ -7,11 +7,18 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from processors import metrics
+from processors.closers.consolidations import EPISODES_MAX, FACTS_MAX
 from processors.consolidation_timer import QUIET, ConsolidationTimer, ConsolidationTimerParts
+from processors.extractors.model.consolidation import MEMORIES_MAX
 from processors.own_records import OwnRecords
 from schemas import ids
 from schemas.commands import ConsolidationStart
+from schemas.consolidation import ATTEMPTS_MAX, FAILURES_MAX, next_attempt
+from schemas.errors import ExtractionFailed
 from schemas.events import MemoriesMerged, ProposalFlagged, ProposalRejected, RejectionReason
 from schemas.log.sealed import LogRecord
 from schemas.memory import Confidence, Memory, MemoryKind
@@ -163,7 +170,7 @@ def test_a_contradiction_is_left_to_a_person_and_changes_nothing_by_itself() -> 
     run_virtual(run())
 
 
-def test_an_exhausted_budget_and_an_extractor_that_cannot_change_nothing() -> None:
+def test_an_exhausted_budget_and_an_extractor_that_cannot_look_at_nothing() -> None:
     async def run() -> None:
         desk = SubjectDesk(extractor=LookingThrough())
         desk.budget.over = True
@@ -171,10 +178,46 @@ def test_an_exhausted_budget_and_an_extractor_that_cannot_change_nothing() -> No
         for one in (desk, cannot):
             record = started(one)
             await one.handle(record)
-            assert (await one.outcome(record)).closing is Closing.NOTHING_FOUND
+            outcome = await one.outcome(record)
+            assert (outcome.closing, outcome.deferral) == (Closing.DEFERRED, None)
             assert one.proposals == 0
 
     run_virtual(run())
+
+
+def counted() -> dict[str, float]:
+    (family,) = metrics.CONSOLIDATIONS.collect()
+    return {
+        one.labels["result"]: one.value for one in family.samples if one.name.endswith("_total")
+    }
+
+
+def test_consolidations_are_counted_by_what_came_of_them() -> None:
+    async def run() -> None:
+        before = counted()
+        desk = SubjectDesk(extractor=LookingThrough())
+        first, second = started(desk), started(desk)
+        await desk.handle(first, first)
+        desk.budget.over = True
+        await desk.handle(second)
+        failing = SubjectDesk(extractor=LookingThrough(_give_up))
+        await failing.handle(started(failing))
+        gone = {result: value - before.get(result, 0) for result, value in counted().items()}
+        assert {result: value for result, value in gone.items() if value} == {
+            "looked_through": 1,
+            "held_back": 1,
+            "given_up": 1,
+        }
+
+    run_virtual(run())
+
+
+def _give_up(_: Sequence[Memory]) -> Sequence[Operation]:
+    raise ExtractionFailed("no usable answer")
+
+
+def test_all_that_is_looked_at_fits_into_one_question() -> None:
+    assert EPISODES_MAX + FACTS_MAX <= MEMORIES_MAX
 
 
 class Timed:
@@ -222,6 +265,66 @@ def test_a_crowded_subject_is_looked_through_once_until_there_is_something_new()
     run_virtual(run())
 
 
+def test_a_consolidation_that_a_budget_held_back_is_started_again_when_it_is_renewed() -> None:
+    async def run() -> None:
+        timed = Timed(episodes_min=2)
+        await remembering(timed.desk, *RUNS)
+        for _ in range(3):
+            assert await timed.timer.look() == 1
+            # It was exhausted between the start and the work.
+            timed.desk.budget.over = True
+            await timed.work()
+            assert await timed.timer.look() == 0
+            timed.desk.budget.over = False
+        assert timed.extractor.looked_through == []
+        assert await timed.timer.look() == 1
+        await timed.work()
+        assert await timed.timer.look() == 0
+        assert len(timed.extractor.looked_through) == 1
+
+    run_virtual(run())
+
+
+def test_a_consolidation_without_a_usable_answer_is_tried_again_but_not_for_ever() -> None:
+    async def run() -> None:
+        timed = Timed(episodes_min=2)
+        timed.extractor.look = _give_up
+        await remembering(timed.desk, *RUNS)
+        for _ in range(FAILURES_MAX):
+            assert await timed.timer.look() == 1
+            await timed.work()
+        assert await timed.timer.look() == 0
+        assert len(await timed.desk.dead_letters()) == FAILURES_MAX
+
+    run_virtual(run())
+
+
+@given(st.lists(st.sampled_from([None, *Closing]), max_size=ATTEMPTS_MAX + 3))
+def test_another_start_follows_only_what_looked_at_nothing(closings: list[Closing | None]) -> None:
+    attempt = next_attempt(closings)
+    assert attempt in (None, len(closings))
+    if attempt:
+        assert attempt < ATTEMPTS_MAX
+        assert closings[-1] in (Closing.DEFERRED, Closing.DEAD_LETTERED)
+        assert closings.count(Closing.DEAD_LETTERED) < FAILURES_MAX
+
+
+@pytest.mark.parametrize(
+    ("closings", "due"),
+    [
+        ([], 0),
+        ([Closing.DEFERRED] * 3, 3),
+        ([Closing.DEAD_LETTERED, Closing.DEFERRED], 2),
+        ([Closing.DEFERRED, None], None),
+        ([Closing.DEFERRED, Closing.NOTHING_FOUND], None),
+        ([Closing.DEFERRED] * ATTEMPTS_MAX, None),
+        ([Closing.DEAD_LETTERED, Closing.DEFERRED] * FAILURES_MAX, None),
+    ],
+)
+def test_the_number_of_the_next_start(closings: list[Closing | None], due: int | None) -> None:
+    assert next_attempt(closings) == due
+
+
 @pytest.mark.parametrize(
     ("episodes_min", "hours", "held"), [(3, 2, True), (2, 0, True), (2, 2, False)]
 )
@@ -246,8 +349,8 @@ def test_the_start_is_named_for_the_newest_memory_so_that_two_workers_start_one(
         rows = timed.desk.site.ledger.state(timed.desk.keys.subject).memories.values()
         newest = max(rows, key=lambda row: (row.memory.recorded_at, row.memory.memory_id))
         start = timed.desk.site.log.records(TURNS, 0)[-1].header()
-        assert start.record_id == ids.consolidation_id(
-            timed.desk.keys.subject, newest.memory.memory_id
-        )
+        named = timed.desk.keys.subject, newest.memory.memory_id
+        assert start.record_id == ids.consolidation_id(*named)
+        assert len({ids.consolidation_id(*named, attempt) for attempt in range(20)}) == 20
 
     run_virtual(run())
