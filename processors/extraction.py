@@ -179,17 +179,18 @@ class Proposer:
         bare, named = tuple(map(without_injection, turns)), _named(known)
         answers = self._unfinished.of(record_id)
         try:
+            failed: tuple[UUID, ...] = ()
             extraction = await self._whole(
                 record_id, SessionRequest(turns=bare, known=named), answers, allowed
             )
             if extraction is None:
                 await self._turn_by_turn(record_id, bare, named, answers, allowed)
-                extraction = storable(answers.together())
+                extraction, failed = storable(answers.together(bare)), answers.failed(bare)
         except (asyncio.CancelledError, ExtractionFailed):
             self._unfinished.forget(record_id)
             raise
         self._unfinished.forget(record_id)
-        return self._proposal(record_id, extraction, failed=answers.failed)
+        return self._proposal(record_id, extraction, failed=failed)
 
     async def _whole(
         self,

@@ -7,7 +7,7 @@ since it is paid for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -42,26 +42,30 @@ class SessionAnswers:
             answer if isinstance(answer, ExtractionFailed) else _of_turn(turn, answer)
         )
 
-    @property
-    def failed(self) -> tuple[UUID, ...]:
-        """The turns for which no answer could be had."""
+    def failed(self, turns: Sequence[Turn]) -> tuple[UUID, ...]:
+        """Return those of the session's turns for which no answer could be had."""
         return tuple(
-            turn_id
-            for turn_id, answer in self.of_turns.items()
-            if isinstance(answer, ExtractionFailed)
+            turn.turn_id
+            for turn in turns
+            if isinstance(self.of_turns[turn.turn_id], ExtractionFailed)
         )
 
-    def together(self) -> Extraction:
+    def together(self, turns: Sequence[Turn]) -> Extraction:
         """Return the answers as one, with what everything cost, failures included.
+
+        Args:
+            turns: the session's turns, each asked about. What was answered for one that was
+                forgotten since is left out.
 
         Raises:
             ExtractionFailed: there is no answer for any turn.
         """
-        answers = [one for one in self.of_turns.values() if isinstance(one, Extraction)]
+        found = [self.of_turns[turn.turn_id] for turn in turns]
+        answers = [one for one in found if isinstance(one, Extraction)]
         usage = sum((one.usage for one in self._asked()), Usage())
         stop_reasons = tuple(reason for one in self._asked() for reason in one.stop_reasons)
         if not answers:
-            failure = self._failure()
+            *_, failure = (one for one in found if isinstance(one, ExtractionFailed))
             failure.usage, failure.stop_reasons = usage, stop_reasons
             raise failure
         invalid: list[InvalidItem] = []
@@ -85,10 +89,6 @@ class SessionAnswers:
         if self.whole is not None:
             yield self.whole
         yield from self.of_turns.values()
-
-    def _failure(self) -> ExtractionFailed:
-        failures = [one for one in self.of_turns.values() if isinstance(one, ExtractionFailed)]
-        return failures[-1]
 
 
 class Unfinished:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID, uuid4
 
 import pytest
@@ -172,6 +173,28 @@ def test_what_was_answered_before_the_extractor_went_away_is_not_paid_for_again(
         assert (await desk.outcome(end)).usage.calls == calls
         if isinstance(extractor, BySession):
             assert len(extractor.sessions) == 1
+
+    run_virtual(run())
+
+
+def test_what_was_answered_for_a_turn_that_is_forgotten_meanwhile_enters_no_proposal() -> None:
+    async def run() -> None:
+        extractor = ByTurn()
+        extractor.away = {"I like tea.": 1000}
+        desk = desk_of(extractor)
+        turns = session(desk, "I live in Rome.", "I have a dog.", "I like tea.")
+        end = desk.end()
+        handling = asyncio.create_task(desk.handle(*turns, end))
+        done, _ = await asyncio.wait([handling], timeout=60)
+        assert not done
+        desk.bury(turns[0])
+        extractor.away.clear()
+        await handling
+        assert len(extractor.requests) == 3
+        named = {operation.turn_id for operation in only_proposal(desk).operations}
+        assert named == set(map(id_of, turns[1:]))
+        closings = [await desk.closing(turn) for turn in turns]
+        assert closings == [Closing.ERASED, Closing.STORED, Closing.STORED]
 
     run_virtual(run())
 
