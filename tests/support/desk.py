@@ -186,9 +186,9 @@ class SubjectDesk:
         return self.site.log.end(proposals_topic(GENERATION), 0)
 
 
-async def waits(step: Awaitable[object]) -> bool:
+async def waits(step: Awaitable[object], *, for_s: float = 3600) -> bool:
     """Tell whether a step is still waiting after an hour of virtual time, and end it."""
     task = asyncio.ensure_future(step)
-    done, _ = await asyncio.wait([task], timeout=3600)
+    done, _ = await asyncio.wait([task], timeout=for_s)
     task.cancel()
     return not done

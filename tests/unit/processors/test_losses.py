@@ -119,7 +119,7 @@ def test_a_bug_of_our_own_hides_no_cost_of_a_proposal_that_another_worker_paid_f
         first = SubjectDesk(extractor=Costly())
         first.worker.producer.deliver = no_outcome
         turn = first.say("I live in Rome.")
-        assert await waits(first.handle(turn))
+        assert await waits(first.handle(turn), for_s=60)
         second = SubjectDesk(extractor=Costly(), embedder=Buggy(), site=first.site)
         await given_up_for_a_bug(second, turn)
         assert as_costly(second).requests == []

@@ -144,7 +144,7 @@ def test_a_worker_that_finds_the_proposal_settles_the_turns_as_the_one_that_made
         turns = session(desk, *MIXED)
         end = desk.end()
         desk.worker.producer.deliver = no_outcome_of_the_end
-        assert await waits(desk.handle(*turns, end))
+        assert await waits(desk.handle(*turns, end), for_s=60)
         second = BySession()
         await desk_of(second, desk).handle(end)
         assert second.sessions == []
@@ -239,7 +239,7 @@ def test_a_turn_that_was_forgotten_after_it_failed_closes_as_erased() -> None:
         turns = session(desk, *MIXED)
         end = desk.end()
         desk.worker.producer.deliver = no_outcome_of_the_end
-        assert await waits(desk.handle(*turns, end))
+        assert await waits(desk.handle(*turns, end), for_s=60)
         desk.bury(turns[1])
         await desk_of(ByTurn(), desk).handle(end)
         expected = [Closing.STORED, Closing.ERASED, Closing.STORED]
