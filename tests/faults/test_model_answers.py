@@ -41,6 +41,7 @@ from tests.support.model_fake import (
     slowly,
     status,
 )
+from tests.support.model_fake.asked import Interface
 from tests.support.one_process import OneProcess, Placed, opened_pipeline
 from tests.support.waiting import eventually
 
@@ -48,6 +49,8 @@ MODEL = "a-model"
 BERN = item("Lives in Bern", quote="I live in Bern", slot="residence")
 OWNS = item("Has a dog called Rex", quote="I have a dog called Rex", slot="possession")
 WELL = said(BERN, OWNS)
+
+SHORT = Pauses(failures_max=2, first_s=0.3, max_s=0.6, asked_max_s=300)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,14 +115,16 @@ def text_of(name: str) -> str:
 
 
 @asynccontextmanager
-async def scene(stores: TestStores) -> AsyncIterator[tuple[OneProcess, ModelFake, ModelExtractor]]:
+async def scene(
+    stores: TestStores, interface: Interface = "anthropic"
+) -> AsyncIterator[tuple[OneProcess, ModelFake, ModelExtractor]]:
     """Yield a pipeline without a worker, the provider and the extractor that asks it."""
     async with model_fake() as fake, opened_pipeline(stores) as pipeline, pipeline.projecting():
         extractor = make_model_extractor(
             Settings(
-                extractor="anthropic",
+                extractor=interface,
                 extractor_model=MODEL,
-                extractor_base_url=fake.base_url("anthropic"),
+                extractor_base_url=fake.base_url(interface),
                 extractor_api_key="a-key",
                 extractor_call_timeout_s=1.5,
             )
@@ -131,8 +136,8 @@ async def scene(stores: TestStores) -> AsyncIterator[tuple[OneProcess, ModelFake
         assert fake.problems == []
 
 
-def _count(result: str) -> float:
-    return float(model_metrics.MODEL_CALLS.labels("anthropic", MODEL, result)._value.get())
+def _count(interface: Interface, result: str) -> float:
+    return float(model_metrics.MODEL_CALLS.labels(interface, MODEL, result)._value.get())
 
 
 async def _outcomes(pipeline: OneProcess, placed: Mapping[str, Placed]) -> dict[str, Outcome]:
@@ -146,7 +151,7 @@ async def _outcomes(pipeline: OneProcess, placed: Mapping[str, Placed]) -> dict[
 
 
 async def _proposals(pipeline: OneProcess, placed: Mapping[str, Placed]) -> dict[str, Proposal]:
-    names = {one.turn_id: (name, one.keys) for name, one in placed.items()}
+    names = {one.turn_id: name for name, one in placed.items()}
     found: dict[str, Proposal] = {}
     topic = proposals_topic(pipeline.stores.generation)
     for partition in range(pipeline.stores.partitions):
@@ -155,12 +160,14 @@ async def _proposals(pipeline: OneProcess, placed: Mapping[str, Placed]) -> dict
             keys = (await pipeline.keyring.keys([subject]))[subject]
             assert isinstance(keys, SubjectKeys)
             proposal = open_record(Proposal, record, keys)
-            found[names[proposal.turn_id][0]] = proposal
+            if proposal.turn_id in names:
+                found[names[proposal.turn_id]] = proposal
     return found
 
 
+@pytest.mark.parametrize("interface", ["anthropic", "openai"])
 def test_every_scripted_answer_leaves_each_turn_accounted_for_and_its_good_items_kept(
-    stores: TestStores,
+    stores: TestStores, interface: Interface
 ) -> None:
     results = (
         "answered", "malformed", "schema_invalid", "truncated", "refused", "rate_limited",
@@ -168,11 +175,11 @@ def test_every_scripted_answer_leaves_each_turn_accounted_for_and_its_good_items
     )  # fmt: skip
 
     async def run() -> None:
-        async with scene(stores) as (pipeline, fake, extractor):
+        async with scene(stores, interface) as (pipeline, fake, extractor):
             fake.by_text = {f"[{name}]": list(script.replies) for name, script in SCRIPTS.items()}
             placed = {name: await pipeline.say(name, text_of(name)) for name in SCRIPTS}
             placed["small talk"] = await pipeline.say("small talk", "Thanks a lot!")
-            before = {result: _count(result) for result in results}
+            before = {result: _count(interface, result) for result in results}
             invalid = metrics.INVALID_ITEMS._value.get()
             async with pipeline.working(extractor):
                 await pipeline.all_closed(list(placed.values()))
@@ -180,12 +187,13 @@ def test_every_scripted_answer_leaves_each_turn_accounted_for_and_its_good_items
             proposals = await _proposals(pipeline, placed)
 
             for name, script in SCRIPTS.items():
-                _check(name, script, outcomes[name], proposals.get(name))
+                _check(interface, name, script, outcomes[name], proposals.get(name))
             assert outcomes["small talk"].closing is Closing.NOTHING_FOUND
             assert proposals["small talk"].skipped is not None
             assert proposals["small talk"].usage.calls == 0
             assert not any("Thanks" in text for asked in fake.asked for text in asked.user_texts)
-            assert {result for result in results if _count(result) == before[result]} == set()
+            uncounted = {one for one in results if _count(interface, one) == before[one]}
+            assert uncounted == set()
             told = sum(script.invalid for script in SCRIPTS.values())
             assert metrics.INVALID_ITEMS._value.get() == invalid + told
             assert await pipeline.open_turns() == []
@@ -193,7 +201,9 @@ def test_every_scripted_answer_leaves_each_turn_accounted_for_and_its_good_items
     asyncio.run(run())
 
 
-def _check(name: str, script: Script, outcome: Outcome, proposal: Proposal | None) -> None:
+def _check(
+    interface: Interface, name: str, script: Script, outcome: Outcome, proposal: Proposal | None
+) -> None:
     assert outcome.closing is script.closing, name
     stored = [event.memory.content for event in outcome.events if isinstance(event, MemoryAdded)]
     assert stored == list(script.kept), name
@@ -209,16 +219,15 @@ def _check(name: str, script: Script, outcome: Outcome, proposal: Proposal | Non
         return
     assert proposal is not None, name
     assert len(proposal.invalid) == script.invalid, name
-    assert (proposal.extractor, proposal.model) == ("anthropic", MODEL)
+    assert (proposal.extractor, proposal.model) == (interface, MODEL)
     assert proposal.stop_reasons, name
     assert script.calls in (None, proposal.usage.calls), name
 
 
-def test_while_the_provider_gives_no_answers_turns_wait_and_none_is_given_up(
+def test_while_the_provider_gives_no_answers_turns_wait_and_none_is_given_up_or_paid_for_twice(
     stores: TestStores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = Pauses(failures_max=2, first_s=0.3, max_s=0.6, asked_max_s=300)
-    monkeypatch.setattr(calling, "PAUSES", short)
+    monkeypatch.setattr(calling, "PAUSES", SHORT)
     monkeypatch.setattr(calling, "BACKOFF_MAX_S", 0.05)
     monkeypatch.setattr(calling, "BACKOFF_FIRST_S", 0.05)
 
@@ -243,6 +252,9 @@ def test_while_the_provider_gives_no_answers_turns_wait_and_none_is_given_up(
                     assert extractor.problem is None
                     assert _breaker() == 0
                     closed += len(placed)
+                monkeypatch.setattr(calling, "ASKED_PAUSE_MAX_S", 0.5)
+                await _a_long_turn_gets_through_a_rate_limit_piece_by_piece(pipeline, fake)
+                closed += 1
             outcomes = await pipeline.outcomes()
             assert len(outcomes) == closed
             assert {outcome.closing for _, _, outcome in outcomes} == {Closing.STORED}
@@ -251,13 +263,33 @@ def test_while_the_provider_gives_no_answers_turns_wait_and_none_is_given_up(
     asyncio.run(run())
 
 
+async def _a_long_turn_gets_through_a_rate_limit_piece_by_piece(
+    pipeline: OneProcess, fake: ModelFake
+) -> None:
+    first, last = "I live in Bern.", "I have a dog called Rex."
+    later = status(429, {"retry-after": "1"})
+    fake.by_text = {first: [said(BERN)], last: [later, later, said(OWNS)]}
+    fake.asked.clear()
+    placed = await pipeline.say("long", f"{first} {'x ' * 72_000} {last}")
+    await pipeline.all_closed([placed])
+
+    asked = [" ".join(asked.user_texts) for asked in fake.asked]
+    assert sum(last in text for text in asked) == 3
+    assert len(asked) == len(set(asked)) + 2
+    proposal = (await _proposals(pipeline, {"long": placed}))["long"]
+    assert proposal.usage.calls == len(set(asked)) > 2
+    kept = [operation.content for operation in proposal.operations]
+    assert kept == ["Lives in Bern", "Has a dog called Rex"]
+
+
 def _always(reply: Reply) -> Callable[[Asked], Reply]:
     return lambda _: reply
 
 
 def _breaker() -> float:
     samples = next(iter(model_metrics.MODEL_BREAKER.collect())).samples
-    return next(sample.value for sample in samples if sample.labels["model"] == MODEL)
+    wanted = {"extractor": "anthropic", "model": MODEL}
+    return next(sample.value for sample in samples if sample.labels == wanted)
 
 
 def _given_up() -> float:
