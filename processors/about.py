@@ -15,5 +15,7 @@ def canonical_about(about: str) -> str:
 
     The ways in which a model speaks of the user become ``"user"``.
     """
+    if about == ABOUT_USER:
+        return about
     spelling = " ".join(unicodedata.normalize("NFC", about.casefold()).split())
     return ABOUT_USER if spelling in _USER else spelling

@@ -48,7 +48,10 @@ def evidence_in_own_words(operation: Operation, said: Said) -> RejectionReason |
 def _is_said(operation: Operation, said: Said) -> bool:
     if operation.said_by is Speaker.ASSISTANT:
         return stands_in(normal(operation.quote), said.assistant_normal)
-    return stands_in(normal(said.once(own_words, operation.quote)), said.own_normal)
+    if stands_in(normal(operation.quote), said.own_normal):
+        return True
+    # It may run over lines that are not the user's, which stand in its midst.
+    return stands_in(normal(own_words(operation.quote)), said.own_normal)
 
 
 def _is_evidence(operation: Operation, said: Said) -> bool:

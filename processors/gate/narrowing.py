@@ -85,12 +85,16 @@ def _is_clean(operation: Operation, said: Said) -> bool:
     texts = (operation.content, operation.quote)
     if no_sensitive_category(operation, said) or no_third_person_data(operation, said):
         return False
-    return not any(said.once(holds, text) for text in texts if text for holds in _HOLDS)
+    return not any(_holds(text, said) for text in texts if text)
 
 
-_HOLDS: Final = (
-    holds_credential,
-    holds_password,
+def _holds(text: str, said: Said) -> bool:
+    if said.once(holds_credential, text) or said.once(holds_password, text):
+        return True
+    return said.reading(text).has_digit and any(said.once(holds, text) for holds in _NUMBERS)
+
+
+_NUMBERS: Final = (
     holds_one_time_code,
     holds_payment_card,
     holds_bank_account,

@@ -6,9 +6,9 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Final, NamedTuple
 
+from processors.gate.lazy import lazy
 from processors.marks import ALIKE
 
 MARKS: Final = str.maketrans(
@@ -38,6 +38,9 @@ _SENTENCE_END: Final = re.compile(
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _DIGIT: Final = re.compile(r"\d")
 
+STEM_LETTERS: Final = 3
+"""A phrase's first word with any ending is looked up by its first letters: it must have so many."""
+
 
 class Word(NamedTuple):
     """One word of a folded text.
@@ -66,19 +69,29 @@ class Reading:
     def __init__(self, text: str) -> None:
         self.folded = fold(text)
 
-    @cached_property
+    @lazy
     def words(self) -> tuple[Word, ...]:
         """Its words, in order; a stretch of a script without spaces is one word."""
         return tuple(
             Word(found[0], found.start(), found.end()) for found in _WORD.finditer(self.folded)
         )
 
-    @cached_property
+    @lazy
+    def word_texts(self) -> frozenset[str]:
+        """Its different words."""
+        return frozenset(word.text for word in self.words)
+
+    @lazy
+    def stems(self) -> frozenset[str]:
+        """The first letters of its words, as many as a phrase is looked up by."""
+        return frozenset(text[:STEM_LETTERS] for text in self.word_texts)
+
+    @lazy
     def has_digit(self) -> bool:
         """Whether it holds a digit."""
         return _DIGIT.search(self.folded) is not None
 
-    @cached_property
+    @lazy
     def unspaced(self) -> bool:
         """Whether it holds Chinese or Japanese, which put no spaces between words."""
         return not self.folded.isascii() and _UNSPACED.search(self.folded) is not None

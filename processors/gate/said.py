@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from functools import cached_property
 from typing import Final, Self, TypeVar, cast
 
+from processors.gate.lazy import lazy
 from processors.gate.reading import MARKS, Reading
 from processors.own_words import own_words
 from schemas.injection import cut_injection
@@ -19,6 +19,8 @@ _GUILLEMET_BLANKS: Final = re.compile("(?<=\u00ab)[\\s\u202f]+|[\\s\u202f]+(?=\u
 
 _ANSWERS_MAX: Final = 256
 """The most answers that are remembered: those about a few operations, not a whole proposal."""
+
+_UNANSWERED: Final = object()
 
 Answer = TypeVar("Answer")
 
@@ -80,24 +82,24 @@ class Said:
         self._assistant_text = assistant_text
         self._answers: dict[tuple[object, str], object] = {}
 
-    @cached_property
+    @lazy
     def own(self) -> str:
         """The user's own words; of memories their contents, whatever those look like."""
         if self.basis is Basis.MEMORIES:
             return self._user_text
         return own_words(self._user_text)
 
-    @cached_property
+    @lazy
     def own_normal(self) -> str:
         """The user's own words in the form in which quotes are compared."""
         return normal(self.own)
 
-    @cached_property
+    @lazy
     def assistant_normal(self) -> str:
         """The assistant's words in the form in which quotes are compared."""
         return normal(cut_injection(self._assistant_text))
 
-    @cached_property
+    @lazy
     def whole(self) -> str:
         """The whole text of the turn but for our block of notes."""
         return cut_injection(self._user_text).strip()
@@ -119,21 +121,22 @@ class Said:
             # This one may live as long as the process, which must not keep anybody's words.
             return question(text)
         key = (question, text)
-        if key not in self._answers:
+        answer = self._answers.get(key, _UNANSWERED)
+        if answer is _UNANSWERED:
             if len(self._answers) >= _ANSWERS_MAX:
                 self._answers.clear()
-            self._answers[key] = question(text)
-        return cast("Answer", self._answers[key])
+            answer = self._answers[key] = question(text)
+        return cast("Answer", answer)
 
     def once_read(self, question: Callable[[Reading], Answer], text: str) -> Answer:
         """Return what a pure function answers about a text as the rules read it."""
-        reading = self.reading(text)
         if self.basis is Basis.SYSTEM:
-            return question(reading)
+            return question(self.reading(text))
         key = (question, text)
-        if key not in self._answers:
-            self._answers[key] = question(reading)
-        return cast("Answer", self._answers[key])
+        answer = self._answers.get(key, _UNANSWERED)
+        if answer is _UNANSWERED:
+            answer = self._answers[key] = question(self.reading(text))
+        return cast("Answer", answer)
 
 
 def normal(text: str) -> str:
