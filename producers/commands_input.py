@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,12 @@ IMPORTANCE_DEFAULT: Final = 3
 EXPIRY_YEARS_MAX: Final = 100
 """How many years ahead a fact may cease by itself; what lasts longer needs no end."""
 
+NAME_CHARACTERS_MAX: Final = 64
+"""The most characters of the name of a system, or of a sort of fact."""
+
+_NAME: Final = re.compile(rf"[^\W_](?:[\w.:-]{{0,{NAME_CHARACTERS_MAX - 1}}})")
+"""What a program names: no blanks, so that it holds no sentence. It is shown beside a memory."""
+
 _SOURCES_REFUSED: Final[Mapping[str, str]] = {
     Source.USER: "what a user said goes to POST /v1/turns, which keeps the words as evidence",
     Source.CURATION: "a person's own additions and corrections are not taken in this release",
@@ -36,7 +43,11 @@ class ProvenanceBody(Body):
     """Where a fact comes from."""
 
     system: Annotated[
-        str, Field(description="The system that knows it, such as orders: 1 to 512 characters.")
+        str,
+        Field(
+            description="The system that knows it, such as orders: letters, digits and ._:-, at "
+            f"most {NAME_CHARACTERS_MAX}, a letter or digit first."
+        ),
     ]
     type: Annotated[
         str, Field(description="What sort of fact it is there, such as order_late: likewise.")
@@ -260,8 +271,8 @@ def clean_fact(
         about=text.clean_identifier("about", about),
         importance=importance,
         provenance=Provenance(
-            system=text.clean_identifier("provenance.system", system),
-            type=text.clean_identifier("provenance.type", type_),
+            system=_short_name("provenance.system", system),
+            type=_short_name("provenance.type", type_),
             reference=_optional_identifier("provenance.reference", reference),
         ),
         valid_from=valid_from,
@@ -355,3 +366,16 @@ def _expiry(value: str | None, valid_from: datetime, *, now: datetime) -> dateti
 
 def _optional_identifier(field: str, value: str | None) -> str | None:
     return None if value is None else text.clean_identifier(field, value)
+
+
+def _short_name(field: str, value: str) -> str:
+    name = text.clean_identifier(field, value)
+    if _NAME.fullmatch(name) is None:
+        raise InvalidInput(
+            field=field,
+            problem=f"is no short name of at most {NAME_CHARACTERS_MAX} letters, digits, dots, "
+            "underscores, colons and hyphens",
+            remedy="send a name without blanks, such as order_late, a letter or digit first; "
+            "put the rest into content",
+        )
+    return name

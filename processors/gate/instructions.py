@@ -197,7 +197,7 @@ _OWN_HABIT: Final = re.compile(
 
 def no_instruction(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse what would have the assistant drop its rules, and what breaks out of the notes."""
-    for text in kept_texts(operation):
+    for text in kept_texts(operation, said):
         if _MARKUP.search(text) is not None or _hides(text):
             return RejectionReason.INSTRUCTION
     if operation.action is Action.RETRACT:

@@ -62,6 +62,14 @@ def test_everything_that_a_fact_may_say_is_kept() -> None:
     assert fact.expires_at == datetime(2026, 3, 31, 23, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "name", ["orders", "shop.orders:v2", "order_late", "2nd-line", "a" * 64, "заказы"]
+)
+def test_a_short_name_of_any_script_is_a_system_or_a_type(name: str) -> None:
+    fact = read_fact({**FACT, "provenance": {"system": name, "type": name}}, now=NOW)
+    assert fact.provenance == Provenance(system=name, type=name)
+
+
 def test_texts_are_brought_into_normal_form_and_otherwise_kept() -> None:
     fact = read_fact({**FACT, "user_id": "zoe\u0308", "content": " cafe\u0301\n"}, now=NOW)
     assert (fact.user_id, fact.content) == ("zo\u00eb", " caf\u00e9\n")
@@ -102,6 +110,9 @@ def test_texts_are_brought_into_normal_form_and_otherwise_kept() -> None:
         ),
         ({"provenance": {**PROVENANCE, "\ud800": 1}}, "provenance.\\ud800: unknown field"),
         ({"provenance": {**PROVENANCE, "type": " "}}, "provenance.type: is empty or blank"),
+        ({"provenance": {**PROVENANCE, "type": "my word is x"}}, "provenance.type: is no short n"),
+        ({"provenance": {**PROVENANCE, "system": "a" * 65}}, "provenance.system: is no short name"),
+        ({"provenance": {**PROVENANCE, "system": "-a"}}, "provenance.system: is no short name"),
         ({"provenance": {**PROVENANCE, "type": 1}}, "provenance.type: is not of the type it"),
         ({"provenance": {**PROVENANCE, "type": "\ud800"}}, "provenance.type: holds a lone surr"),
         ({"provenance": {**PROVENANCE, "reference": ""}}, "provenance.reference: is empty or bl"),
