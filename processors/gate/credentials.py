@@ -29,9 +29,8 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
-from processors.gate.reading import plain
 from processors.gate.said import Said
-from processors.gate.texts import kept_texts
+from processors.gate.texts import bare, kept_texts
 from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
@@ -96,20 +95,37 @@ _CALLED: Final = re.compile(
     re.IGNORECASE,
 )
 _RECOVERY: Final = re.compile(
-    r"\b(?:seed|recovery|backup|mnemonic|secret recovery|wiederherstellungs-?)\s?(?:phrase|words|"
-    r"wörter|phrase)\b[^\n]{0,20}?(?::| is | are | ist | lautet )\s*(?:[a-z]{3,8}[ "
-    r",]+){11}[a-z]{3,8}"
-    r"|\b(?:frase (?:semilla|de recuperación)|phrase de récupération)\b[^\n]{0,20}?"
-    r"(?::| es | est )\s*(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}"
-    "|(?:助记词|リカバリーフレーズ)[^\n]{0,6}?"
-    r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}",
+    r"(?:\b(?:seed|recovery|backup|mnemonic|secret recovery|wiederherstellungs-?)\s?"
+    r"(?:phrase|words|wörter)\b"
+    r"|\b(?:frase (?:semilla|de recupera(?:ción|ção)|di recupero|seed)|phrase de récupération|"
+    r"herstelzin|kurtarma ifadesi|сид-?фраз\w|seed-?фраз\w|фраз\w восстановления)"
+    "|助记词|リカバリーフレーズ|シードフレーズ|시드 ?(?:문구|구문)|복구 문구|"
+    "عبارة الاسترداد)"
+    r"[^\n]{0,20}?(?::|=|\n| (?:is|are|ist|lautet|es|est|è|é)\b|это|[는은は是]|\s(?=1\W))"
+    r"(?:\s{0,4}(?:\d{1,2}\s?[.):-]?\s{0,3})?[a-z]{3,8}(?:[ \t\r,;]|\n|$)){12}",
     re.IGNORECASE,
 )
 _RECOVERY_WORDS: Final = re.compile(
-    "seed|recovery|backup|mnemonic|wiederherstellung|semilla|recuperaci|récupération|"
-    "助记词|リカバリー",
+    "seed|recovery|backup|mnemonic|wiederherstellung|semilla|recupera|récupération|recupero|"
+    "herstelzin|kurtarma|сид|фраз|助记词|リカバリー|シード|시드|복구|الاسترداد",
     re.IGNORECASE,
 )
+
+_SPLIT: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:AKIA|ASIA|gh[pousr]_|github_pat_|sk-(?:ant|proj)|sk-|AIza|xox[abeoprs]-|"
+    r"hf_|glpat-|npm_|[rsp]k_(?:live|test)_|SG\.|GOCSPX-|eyJ)"
+    r"[A-Za-z0-9_.-]{0,200}(?:\s{1,3}[A-Za-z0-9_.-]{3,200}){1,4}"
+)
+"""A known beginning whose rest stands behind blanks or on other lines."""
+_CALLED_IN_PARTS: Final = re.compile(
+    r"(?:api[ _-]?(?:key|token|secret)|access[ _-]?(?:key|token)|secret[ _-]?(?:key|token)|"
+    r"client[ _-]?secret|auth[ _-]?token|bearer token|clave api|clé api|api-?schlüssel|密钥|"
+    r"トークン)"
+    r"\s*(?:is|:|=|lautet|ist|es|est|是|は)\s*"
+    r"(?P<value>[A-Za-z0-9/+_~.-]{4,64}(?:\s{1,3}[A-Za-z0-9/+_~.-]{4,64}){1,7})",
+    re.IGNORECASE,
+)
+_PIECE_LETTERS_MIN: Final = 8
 
 _VALUE_MIN: Final = 16
 _VALUE_LETTERS_MIN: Final = 4
@@ -120,19 +136,23 @@ _ADDRESS: Final = re.compile(r"^(?:https?:)?//|^www\.", re.IGNORECASE)
 
 def no_credential(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse keys and tokens of machines, private keys and recovery phrases of wallets."""
-    found = any(said.once(holds_credential, text) for text in kept_texts(operation))
+    found = any(said.once(holds_credential, text) for text in kept_texts(operation, said))
     return RejectionReason.SECRET if found else None
 
 
 def holds_credential(text: str) -> bool:
     """Tell whether a text holds a credential."""
-    text = plain(text)
+    text = bare(text)
     tokens = list(dict.fromkeys(_TOKEN.findall(text)))
     if tokens and any(map(_is_credential, tokens)):
         return True
     if ("PRIVATE KEY" in text or "PuTTY" in text) and _holds_key_file(text):
         return True
     if tokens and any(_is_random(found["value"]) for found in _CALLED.finditer(text)):
+        return True
+    if any(map(_is_split, _SPLIT.finditer(text))):
+        return True
+    if any(_is_random_in_parts(found["value"]) for found in _CALLED_IN_PARTS.finditer(text)):
         return True
     return _RECOVERY_WORDS.search(text) is not None and _RECOVERY.search(text) is not None
 
@@ -148,6 +168,39 @@ def _is_credential(token: str) -> bool:
     if "://" not in token and (token.isdecimal() or not any(map(str.isdecimal, token))):
         return False
     return any(any(detector.analyze_string(token)) for detector in _DETECTORS)
+
+
+def _is_split(found: re.Match[str]) -> bool:
+    """Tell whether pieces make a known shape together: words behind a beginning do not count."""
+    first, *rest = found[0].split()
+    joined = first
+    for piece in rest:
+        if not _is_piece(piece):
+            return False
+        joined += piece
+        if _is_credential(joined):
+            return True
+    return False
+
+
+def _is_random_in_parts(value: str) -> bool:
+    joined = ""
+    for piece in value.split():
+        if not _is_piece(piece):
+            return False
+        joined += piece
+        if joined != piece and _is_random(joined):
+            return True
+    return False
+
+
+def _is_piece(piece: str) -> bool:
+    """Tell whether a stretch looks like a part of a key: digits within letters, or mixed case."""
+    bare_piece = piece.strip("./-_")
+    if any(map(str.isdecimal, bare_piece)) and any(map(str.isalpha, bare_piece)):
+        return True
+    inner = bare_piece[1:]
+    return len(bare_piece) >= _PIECE_LETTERS_MIN and inner.lower() != inner != inner.upper()
 
 
 def _is_random(value: str) -> bool:

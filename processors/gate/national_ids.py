@@ -26,9 +26,8 @@ from stdnum.nl import bsn
 from stdnum.pl import pesel
 from stdnum.us import ssn
 
-from processors.gate.reading import plain
 from processors.gate.said import Said
-from processors.gate.texts import kept_texts
+from processors.gate.texts import bare, has_digit, kept_texts
 from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
@@ -60,28 +59,30 @@ def _scheme(shape: str, valid: Callable[[str], bool], called: str | None = None)
 
 _SCHEMES: Final = (
     _scheme(
-        r"\d{3}[- ]?\d{2}[- ]?\d{4}",
+        r"\d{3}[-.\s/]{0,3}\d{2}[-.\s/]{0,3}\d{4}",
         ssn.is_valid,
         r"\bssn\b|\bsocial(?: security| is)|\bmy social\b",
     ),
     _scheme(
-        r"\d{4}[- ]?\d{4}[- ]?\d{4}",
+        r"\d{4}[-.\s/]{0,3}\d{4}[-.\s/]{0,3}\d{4}",
         aadhaar.is_valid,
         "aadhaa?r|adhaar|uidai|आधार",
     ),
     _scheme(r"[A-Z]{5}\d{4}[A-Z]", pan.is_valid, r"\bpan\b|permanent account|पैन"),
-    _scheme(r"\d{3}[- ]?\d{3}[- ]?\d{4}", nhs.is_valid, r"\bnhs\b"),
+    _scheme(r"\d{3}[-.\s/]{0,3}\d{3}[-.\s/]{0,3}\d{4}", nhs.is_valid, r"\bnhs\b"),
     _scheme(
-        r"\d{2} ?\d{3} ?\d{3} ?\d{3}",
+        r"\d{2}[-.\s/]{0,3}\d{3}[-.\s/]{0,3}\d{3}[-.\s/]{0,3}\d{3}",
         idnr.is_valid,
         r"steuer|tax id|\bidnr\b|identifikationsnummer",
     ),
-    _scheme(r"\d{8}[- ]?[A-Z]", dni.is_valid, r"\bdni\b|\bnif\b|documento|identidad"),
+    _scheme(
+        r"\d{2}\.?\d{3}\.?\d{3}[- ]?[A-Z]", dni.is_valid, r"\bdni\b|\bnif\b|documento|identidad"
+    ),
     _scheme(r"[XYZ][- ]?\d{7}[- ]?[A-Z]", nie.is_valid),
     _scheme(r"[12] ?\d{2} ?\d{2} ?\d[\dAB] ?\d{3} ?\d{3} ?\d{2}", nir.is_valid),
     _scheme(r"\d{17}[\dX]", ric.is_valid),
     _scheme(
-        r"\d{4}[- ]?\d{4}[- ]?\d{4}",
+        r"\d{4}[-.\s/]{0,3}\d{4}[-.\s/]{0,3}\d{4}",
         my_number.is_valid,
         "my ?number|マイナンバー|個人番号",
     ),
@@ -106,24 +107,45 @@ _DOCUMENT: Final = re.compile(
     r"[^\n\d.!?]{0,15}?(?<![A-Z0-9])(?P<value>[A-Z0-9](?:[ -]?[A-Z0-9]){5,14})(?![A-Z0-9])",
     re.IGNORECASE,
 )
+_DOCUMENT_TOLD: Final = re.compile(
+    # Here no word for "number" stands between the document and what it has.
+    r"(?:(?<!\w)(?:passport|pasaporte|passeport|passaporto|passaporte|reisepass|(?<=mein )pass|"
+    r"paspoort|"
+    r"paszport\w{0,2}|pasaport\w{0,2}|паспорт\w{0,2}|hộ chiếu|"
+    r"driver'?s'? licen[cs]e|driving licen[cs]e|führerschein|permis de conduire|"
+    r"(?:licencia|carn[eé]t?|permiso) de conducir|patente(?: di guida)?|carta de condução|cnh|"
+    r"rijbewijs|prawo jazdy|körkort|ehliyet\w{0,3}|водительск\w+ (?:удостоверени\w+|прав\w+)|"
+    r"identity card|id card|personalausweis|carte d'identité|cédula|carta d'identità)(?!\w)"
+    "|护照号?码?|パスポート|여권(?: ?번호)?|जवाज|"
+    "驾照号?码?|驾驶证号?码?|運転免許証?|운전면허(?:증)?(?: ?번호)?|"
+    "جواز (?:السفر|سفري)|"
+    "رخصة القيادة|पासपोर्ट)"
+    r"(?:\s*(?:number|numero|número|numéro|nummer|номер|no|nr|n[º\u00b0])\.?)?"
+    r"\s*(?:(?:is|ist|es|est|è|é|to|är|là|это|هو)(?!\w)|[:=#-]|是|は|が|है|는|은)?\s*[:#]?\s*"
+    r"(?P<value>[A-Z]{1,3}[ -]?\d{6,9}|[A-Z]\d{2}[A-Z0-9]{5,7}|\d{2}[A-Z]{2}\d{5}|\d{7,12}"
+    r"|(?=(?:[A-Z]*\d){5})[A-Z0-9]{8,11}|\d{2} ?\d{2} \d{6}|[A-Z](?:[ -]?\d{3,4}){3,4})"
+    r"(?![A-Z0-9])",
+    re.IGNORECASE,
+)
+_PARTED: Final = re.compile(r"[-.\s/]")
 _DOCUMENT_DIGITS_MIN: Final = 4
 _SHAPED: Final = re.compile(r"\d{4}|\d\d.?\d\d|[A-Z]\d", re.IGNORECASE)
 
 
 def no_national_id(operation: Operation, said: Said) -> RejectionReason | None:
     """Refuse the number of a person's identity card, passport, tax or social security file."""
-    for text in kept_texts(operation):
-        if said.reading(text).has_digit and said.once(holds_national_id, text):
+    for text in kept_texts(operation, said):
+        if said.once(has_digit, text) and said.once(holds_national_id, text):
             return RejectionReason.NATIONAL_ID
     return None
 
 
 def holds_national_id(text: str) -> bool:
     """Tell whether a text holds such a number."""
-    text = plain(text)
+    text = bare(text)
     if _SHAPED.search(text) is None:
         return False
-    for found in _DOCUMENT.finditer(text):
+    for found in (*_DOCUMENT.finditer(text), *_DOCUMENT_TOLD.finditer(text)):
         if sum(map(str.isdecimal, found["value"])) >= _DOCUMENT_DIGITS_MIN:
             return True
     return any(_holds(text, scheme) for scheme in _SCHEMES)
@@ -132,4 +154,4 @@ def holds_national_id(text: str) -> bool:
 def _holds(text: str, scheme: _Scheme) -> bool:
     if scheme.called is not None and scheme.called.search(text) is None:
         return False
-    return any(scheme.valid(found) for found in scheme.shape.findall(text))
+    return any(scheme.valid(_PARTED.sub("", found)) for found in scheme.shape.findall(text))

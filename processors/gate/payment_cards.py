@@ -14,14 +14,13 @@ from typing import Final
 
 from stdnum import luhn
 
-from processors.gate.numbers import Number, numbers
-from processors.gate.reading import plain
-from processors.gate.said import Said
-from processors.gate.texts import kept_texts
+from processors.gate.numbers import Number, digit_runs, numbers
+from processors.gate.said import Basis, Said
+from processors.gate.texts import bare, has_digit, kept_texts
 from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
-_ISSUERS: Final = re.compile(
+_ISSUERS: Final = (
     r"4(?:\d{12}|\d{15}|\d{18})"
     r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
     r"|3[47]\d{13}"
@@ -32,62 +31,118 @@ _ISSUERS: Final = re.compile(
     r"|220[0-4]\d{12}"
     r"|(?:60|81|82)\d{14}"
 )
-_MAESTRO: Final = re.compile(r"(?:50|5[678]|63|67)\d{10,17}")
+_MAESTRO: Final = r"(?:50|5[678]|63|67)\d{10,17}"
 """Of twelve digits on and of many ranges: a card only where it is called one."""
 
+_SHAPE: Final = re.compile(f"{_ISSUERS}|{_MAESTRO}")
+_ISSUED: Final = re.compile(_ISSUERS)
+_DIGITS_MIN: Final = 12
+_DIGITS_MAX: Final = 19
+
 _CARD: Final = re.compile(
-    r"card|visa|amex|american express|master ?card|maestro|rupay|unionpay|diners|discover|"
-    r"debit|credit|"
-    r"karte|tarjeta|carte|cartão|carta|cvv|cvc|\bexp\b|expires|gültig|"
-    "银行卡|信用卡|卡号|カード|कार्ड"
+    r"card|visa|amex|american express|master ?card|maestro|rupay|unionpay|diners|\bdiscover\b|"
+    r"debit|credit|\bpaid\b|\bpay\b|\bcharged?\b|"
+    r"karte|bezahl|tarjeta|pagad|pagu|\bcarte\b|payé|cartão|\bcarta\b|pagato|paguei|kaart|betaald|"
+    r"\bkort|\bkart[aęąy]?\b|kart\u0131[mn]|карт|оплат|thẻ|"
+    r"cvv|cvc|(?<![a-z])exp(?=\W|\d|$)|expires|gültig|"
+    "银行卡|信用卡|卡号|カード|कार्ड|카드|بطاقة|"
+    "البطاقة"
 )
+"""What says of a number that it is a card's, or that it was paid with."""
+
 _OTHER: Final = re.compile(
-    r"\border|\btrack|\bparcel|\bshipment|\bship|\binvoice|\bserial|\bisbn|\bimei|\bean\b|"
-    r"\bupc\b|\bsku\b|"
-    r"\bticket|\bphone|\bmobile|\btel\b|\bcall|\bwhatsapp|\btimestamp|\breference|\bref\b|"
+    r"(?:\border|\btrack\w*|\bparcel|\bshipment|\binvoice|\bserial|\bisbn|\bimei|\bean|\bupc|"
+    r"\bsku|\bticket|\bphone|\bmobile|\btel|\bcall|\bwhatsapp|\btimestamp|\breference|\bref|"
     r"\bbooking|"
-    r"\btransaction|\btrace|\bmeter|\bvin\b|\bid\b|\bcustomer|\bmember|\bloyalty|\blibrary|"
-    r"zähler|sendung|bestell|rechnung|auftrag|paket|telefon|handy|kundennummer|seriennummer|"
-    r"vorgang|"
+    r"\btransaction|\btrace|\bmeter(?: reading)?|\bvin|\bid|\bcustomer|\bmember\w*|\bloyalty|"
+    r"\blibrary|"
+    r"\w*zähler\w*|\w*sendung|bestell\w*|rechnung|auftrag|paket|telefon|handy|kundennummer|"
+    r"seriennummer|vorgang|"
     r"pedido|factura|seguimiento|envío|teléfono|serie|paquete|"
     r"commande|colis|facture|suivi|téléphone|série|"
     "订单|快递|单号|运单|电话|手机|序列号|"
-    "注文|追跡|電話|伝票|ऑर्डर|फोन"
+    "注文|追跡|電話|伝票|ऑर्डर|फोन)"
+    # Then only what joins a name to its number.
+    r"(?:s?(?:nummer|nr|code|number)|s?[ -]*(?:tracking|reference|ref|order|reading)?[ -]*"
+    r"(?:number|numbers|num|no|nr|id|code|nummer|bar ?code)|番号|编号|号码|号|नंबर|संख्या)?s?"
+    r"[\s:=#.'\"(\u00ba\u00b0\uff1a-]*"
+    r"(?:(?:am|vom|on|of|from|del|du|de)\s[\d./-]{3,10}\s+)?"
+    r"(?:(?:is|was|are|ist|lautet|war|es|era|est|était|at|是|为|は|है)"
+    r"[\s:=#.'\"(\uff1a-]*)?$"
 )
-_GROUPINGS: Final = ([4, 4, 4, 4], [4, 6, 5], [4, 6, 4], [4, 4, 4, 4, 3], [6, 13])
+"""A name of something else right in front of the number."""
+
+_GROUPINGS: Final = frozenset(
+    {(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (6, 13), (8, 8), (4, 12), (12, 4)}
+)
+_BESIDE_MAX: Final = 9
+"""Beside a card stand at most its expiry, of six digits, and its code; more make a list."""
+
+_PART_MIN: Final = 7
+"""The fewest digits in a row that tell part of a card: the first six and the last four may be shown
+by the rules of the card industry (PCI DSS 4.0, requirement 3.4.1)."""
 
 _SECURITY_CODE: Final = re.compile(
     r"(?<![a-z])(?:cvv2?|cvc2?|card security code|prüfnummer|kartenprüfnummer|"
     "安全码|セキュリティコード)"
-    r"(?![a-z])[^\n\d.!?]{0,30}\d{3,4}(?!\d)"
+    r"(?![a-z])[^\n\d.!?]{0,30}\d(?:[ .-]?\d){2,3}(?!\d)"
 )
 
 
 def no_payment_card(operation: Operation, said: Said) -> RejectionReason | None:
-    """Refuse the number of a payment card, or its security code."""
-    for text in kept_texts(operation):
-        if said.reading(text).has_digit and said.once(holds_payment_card, text):
+    """Refuse the number of a payment card, or a large part of one, or its security code."""
+    for text in kept_texts(operation, said):
+        if not said.once(has_digit, text):
+            continue
+        if said.once(holds_payment_card, text) or _holds_part(text, said):
             return RejectionReason.PAYMENT_CARD
     return None
 
 
 def holds_payment_card(text: str) -> bool:
     """Tell whether a text holds the number or the security code of a payment card."""
-    if any(map(_is_card, numbers(text))):
-        return True
-    return _SECURITY_CODE.search(plain(text).casefold()) is not None
+    return bool(_cards(text)) or _SECURITY_CODE.search(bare(text).casefold()) is not None
+
+
+def _holds_part(text: str, said: Said) -> bool:
+    """Tell whether a text holds a large part of a card that the turn tells as a whole."""
+    if said.basis is not Basis.TURN:
+        return False
+    cards = said.once(_cards, said.whole)
+    parts = {
+        card[start : start + _PART_MIN]
+        for card in cards
+        for start in range(len(card) - _PART_MIN + 1)
+    }
+    return bool(parts) and any(
+        run[start : start + _PART_MIN] in parts
+        for run in digit_runs(bare(text))
+        for start in range(len(run) - _PART_MIN + 1)
+    )
+
+
+def _cards(text: str) -> frozenset[str]:
+    found = numbers(bare(text), _fits, _DIGITS_MIN, _DIGITS_MAX)
+    return frozenset(number.digits for number in found if _is_card(number))
+
+
+def _fits(digits: str) -> bool:
+    return (
+        _SHAPE.fullmatch(digits) is not None
+        and digits.count(digits[0]) != len(digits)
+        and luhn.is_valid(digits)
+    )
 
 
 def _is_card(number: Number) -> bool:
-    digits = number.digits
-    called = _CARD.search(number.before + " " + number.after) is not None
-    fits = _ISSUERS.fullmatch(digits) or (called and _MAESTRO.fullmatch(digits))
-    if not fits or len(set(digits)) == 1 or not luhn.is_valid(digits):
+    if _CARD.search(number.before) or _CARD.search(number.after):
+        return True
+    if number.glued or not _ISSUED.fullmatch(number.digits) or _OTHER.search(number.before):
         return False
-    if len(number.groups) > 1 and number.groups not in _GROUPINGS:
-        # Lists of years and dates are written in groups too.
-        return called
-    # The nearest name counts: "card for order number ..." is an order's.
-    other = [found.end() for found in _OTHER.finditer(number.before)]
-    card = [found.end() for found in _CARD.finditer(number.before)]
-    return not other or max(card, default=0) > max(other)
+    if len(number.groups) == 1:
+        return True
+    most = 0 if number.listed else _BESIDE_MAX
+    if not number.uniform or max(number.beside) > most:
+        # Lists of years, of dates and of measurements are written in groups too.
+        return False
+    return number.groups in _GROUPINGS or set(number.groups) == {1}
