@@ -265,6 +265,19 @@ def test_a_crowded_subject_is_looked_through_once_until_there_is_something_new()
     run_virtual(run())
 
 
+def test_a_start_that_was_lost_is_appended_again_an_hour_later() -> None:
+    async def run() -> None:
+        timed = Timed(episodes_min=2)
+        await remembering(timed.desk, *RUNS)
+        assert [await timed.timer.look(), await timed.timer.look()] == [1, 0]
+        timed.now += timedelta(hours=1)
+        assert [await timed.timer.look(), await timed.timer.look()] == [1, 0]
+        first, second = timed.desk.site.log.records(TURNS, 0)[-2:]
+        assert first.header().record_id == second.header().record_id
+
+    run_virtual(run())
+
+
 def test_a_consolidation_that_a_budget_held_back_is_started_again_when_it_is_renewed() -> None:
     async def run() -> None:
         timed = Timed(episodes_min=2)

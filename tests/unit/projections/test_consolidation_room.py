@@ -39,9 +39,9 @@ class Held:
         merged = self._made(kind, day).model_copy(
             update={
                 "merged_from": tuple(it.memory_id for it in sources),
-                # It was true since the first of them, and recorded when they were merged.
+                # True since the first of them, and recorded when they were merged: behind all else.
                 "valid_from": sources[0].valid_from,
-                "recorded_at": NOON + timedelta(days=day, hours=12),
+                "recorded_at": NOON + timedelta(days=30 + day),
             }
         )
         self.live.append(merged)
