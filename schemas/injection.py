@@ -208,7 +208,8 @@ _FRAME_TEXT: Final = r"[\s>]{1,9}".join(map(re.escape, _FRAME_WORDS))
 _MARK: Final = r"<\s{0,5}/?\s{0,5}mem\s?ledger\s{0,3}[-_ ]?\s{0,3}notes\s{0,5}\\?/?\s{0,3}>"
 _PARTS: Final = re.compile(
     rf"(?P<marker>{_MARK})"
-    r"|(?P<broken>^[ \t]{0,9}/?(?:e?m)?(?:l?e)?d?ger-notes\s{0,5}>|\A\s{0,9}/?m?emledger-notes\s{0,5}>)"
+    r"|(?P<broken>^[ \t]{0,9}/?(?:e?m)?(?:l?e)?d?ger-notes\s{0,5}>"
+    r"|\A\s{0,9}/?m?emledger-notes\s{0,5}>)"
     rf"|(?P<frame>{_FRAME_TEXT})"
     rf"|(?P<note>^[ \t>]{{0,9}}{_DATED}(?:(?!{_MARK})[^\n])*)",
     re.MULTILINE,
@@ -290,10 +291,11 @@ def _spans(view: _View) -> list[tuple[int, int]]:
 def _ends(parts: list[_Part]) -> dict[int, int]:
     """Return for each start that has one the end of its block.
 
-    An end that is spelt as the start is goes first: what a note says may hold the other.
+    A start and an end that are spelt alike belong together: what a note says may hold the others.
     """
     ends: dict[int, int] = {}
     next_start = len(parts)
+    next_alike = {True: len(parts), False: len(parts)}
     alike: dict[bool, int] = {}
     first_end: int | None = None
     for index in range(len(parts) - 1, -1, -1):
@@ -302,11 +304,11 @@ def _ends(parts: list[_Part]) -> dict[int, int]:
             alike[part.spelt] = first_end = index
         elif part.kind is _Kind.START:
             own = alike.get(part.spelt)
-            if own is not None and own < next_start:
+            if own is not None and own < next_alike[part.spelt]:
                 ends[index] = own
             elif first_end is not None and first_end < next_start:
                 ends[index] = first_end
-            next_start = index
+            next_start = next_alike[part.spelt] = index
     return ends
 
 
