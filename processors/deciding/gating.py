@@ -8,7 +8,7 @@ from typing import Final
 from processors.deciding.occasions import Occasion, OccasionKind, Saying
 from processors.gate import Said, narrowed, refusals
 from schemas.events import RejectionReason
-from schemas.memory import Memory
+from schemas.memory import Memory, Provenance
 from schemas.proposals import Operation
 
 IMPOSSIBLE: Final = frozenset(
@@ -33,6 +33,9 @@ class Gate:
             for saying in occasion.sayings
             if saying.turn is not None
         }
+        for saying in occasion.sayings:
+            if saying.provenance is not None:
+                self._said[saying.turn_id] = Said.by_system(_texts(saying.provenance))
 
     def narrowed(self, operation: Operation, saying: Saying) -> Operation:
         """Return an operation without the part of its quote that must not be kept."""
@@ -60,6 +63,11 @@ def refusals_by_memories(
     """
     reasons = refusals(operation, Said.in_memories([memory.content for memory in memories]))
     return _impossible(reasons) if approved else reasons
+
+
+def _texts(provenance: Provenance) -> tuple[str, ...]:
+    told = (provenance.system, provenance.type, provenance.reference)
+    return tuple(text for text in told if text is not None)
 
 
 def _impossible(reasons: Iterable[RejectionReason]) -> tuple[RejectionReason, ...]:

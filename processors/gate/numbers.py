@@ -102,7 +102,7 @@ def _number(chain: _Chain, first: int, last: int, digits: str) -> Number:
     )
 
 
-_TOUCHED_BEFORE: Final = re.compile(r"[A-Za-z_+/=]$|\+ $|[\d\w][.,-]$|^[.-]$")
+_TOUCHED_BEFORE: Final = re.compile(r"[A-Za-z_+/=]\Z|\+ \Z|[\d\w][.,-]\Z|^[.-]\Z")
 _TOUCHED_AFTER: Final = re.compile(r"[A-Za-z_=]|[-/.,][A-Za-z0-9_]")
 
 

@@ -70,6 +70,28 @@ def test_a_systems_fact_is_judged_by_every_other_rule() -> None:
     assert outcome.closing is Closing.REJECTED
 
 
+@pytest.mark.parametrize(
+    ("provenance", "reason"),
+    [
+        ({"reference": "DE89 3704 0044 0532 0130 00"}, RejectionReason.BANK_ACCOUNT),
+        ({"reference": "4111 1111 1111 1111"}, RejectionReason.PAYMENT_CARD),
+        ({"system": "my password is hunter22"}, RejectionReason.PASSWORD),
+        ({"type": "AKIAIOSFODNN7EXAMPLE"}, RejectionReason.SECRET),
+    ],
+)
+def test_where_a_systems_fact_comes_from_is_searched_for_secrets_like_the_fact_itself(
+    provenance: dict[str, str], reason: RejectionReason
+) -> None:
+    origin = Provenance(**{"system": "orders", "type": "order_late", **provenance})
+    subject = Subject()
+    outcome = tells(subject, fact("Order A-17 arrived late", provenance=origin))
+    (event,) = outcome.events
+    assert isinstance(event, ProposalRejected)
+    assert event.reasons == (reason,)
+    assert not any(text in event.model_dump_json() for text in provenance.values())
+    assert subject.state.memories == {}
+
+
 def test_a_systems_fact_takes_its_place_beside_what_the_user_said() -> None:
     subject = Subject()
     subject.says(1, operation("Lives in Pune"))

@@ -23,7 +23,18 @@ ATTEMPTS = 3
 
 UNITS = [
     *("a", "1", "1 ", "4-", "eyJ", "://a", "a@b", "I have depression my sister ", "I am gay "),
-    *("if I were ", "please remember ", "password is ", 'he said "', "From: a\n", "On 1 ", "```\n"),
+    *(
+        "if I were ",
+        "please remember ",
+        "onthoud ",
+        "thanks ",
+        "password is ",
+        'he said "',
+        "From: a\n",
+        "On 1 ",
+        "```\n",
+    ),
+    *("4821 is my ", "pw ", "4\n"),
     *("DE89 ", "token ", "secret", "always give ", "you promised ", "has free ", "12 a ", "a, "),
     *(
         "\u6211\u5f97\u4e86\u6291\u90c1\u75c7",

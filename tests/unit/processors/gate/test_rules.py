@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processors.gate import RULES, Said, narrowed, refusals
+from processors.gate.confusables import latin_lookalikes_folded
 from schemas.events import LEFT_TO_A_PERSON, RejectionReason
 from schemas.memory import MemoryKind
 from schemas.proposals import Action, Operation, Speaker
@@ -219,7 +220,9 @@ def test_an_operation_is_judged_as_if_it_were_alone(texts: list[str]) -> None:
 
 @given(
     st.sampled_from(["4111111111111111", "5555555555554444", "378282246310005"]),
-    st.sampled_from(["", " ", "-", "\u00a0", "\u200b"]),
+    st.sampled_from(
+        ["", " ", "-", "\u00a0", "\u200b", "  ", ".", "\n", "\t", "/", "_", ", ", "\u00b7", " - "]
+    ),
 )
 def test_a_card_is_found_however_its_digits_are_written(card: str, between: str) -> None:
     parts = (
@@ -231,6 +234,26 @@ def test_a_card_is_found_however_its_digits_are_written(card: str, between: str)
     assert "payment_card" in judged(note(text), text)
     wide = text.translate({ord("0") + digit: chr(0xFF10 + digit) for digit in range(10)})
     assert "payment_card" in judged(note(wide), wide)
+
+
+@pytest.mark.parametrize("part", ["4111 1111", "4111-1111-1111", "411111111", "x1111 1111 1111"])
+def test_a_large_part_of_a_card_is_refused_where_the_turn_tells_the_whole(part: str) -> None:
+    text = f"It begins with {part}. My card is 4111 1111 1111 1111"
+    kept = note(f"It begins with {part}", f"It begins with {part}")
+    assert judged(kept, text) == {"payment_card"}
+    alone = f"It begins with {part}. My card is new"
+    assert judged(kept, alone) == set()
+
+
+def test_the_last_four_digits_of_a_card_may_be_kept() -> None:
+    text = "My visa ends in 1111, that is 4111 1111 1111 1111"
+    assert judged(note("Visa ends in 1111", "My visa ends in 1111"), text) == set()
+
+
+def test_lookalikes_are_folded_in_words_that_mix_scripts_alone() -> None:
+    mother = "\u043c\u0430\u043c\u0430 \u03bc\u03b7\u03c4\u03ad\u03c1\u03b1"
+    assert latin_lookalikes_folded(mother) == mother
+    assert latin_lookalikes_folded("p\u0430ssw\u043erd \u0410KIA") == "password AKIA"
 
 
 SECRETS = {text for reason, text, _ in STOPPED_AND_PASSED[:7]}
