@@ -19,10 +19,20 @@ from schemas.records import Turn
 _WORDS: Final = json.loads(
     files("processors").joinpath("explicit_requests.json").read_text(encoding="utf-8")
 )
-_ANYWHERE: Final = tuple(
-    without_accents(words) for language in _WORDS["request"].values() for words in language
-)
-"""Of each language but English the imperatives that are seldom anything else wherever they stand.
+
+
+def _words(*sorts: str) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(word for sort in sorts for words in _WORDS[sort].values() for word in words)
+    )
+
+
+REMEMBER: Final = _words("remember")
+"""Of each language but English the words that ask for something to be remembered, and only for
+that. The gate goes by them too."""
+
+_ANYWHERE: Final = tuple(map(without_accents, _words("remember", "forget", "perhaps")))
+"""Those, what asks to forget, and what is seldom anything else than either, wherever it stands.
 They are looked for as they are, since one pattern of them all takes a hundred times as long."""
 
 _MENTIONS: Final = (*map(without_accents, _WORDS["mention"]), *_ANYWHERE)

@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import Final
 
-from processors.gate.reading import Reading, sentences
+from processors.explicit_requests import REMEMBER
+from processors.gate.reading import Reading, fold, sentences
 from processors.gate.said import Said
 
 _REQUEST: Final = re.compile(
@@ -17,16 +18,41 @@ _REQUEST: Final = re.compile(
     r"make a note|take a note|write down|save|store|don't forget|do not forget|never forget|"
     r"memori[sz]e|add (?:it|this|that) to (?:your|the) memory)\b"
     r"|\bfor (?:the record|your records|future reference)\b"
-    r"|\b(?:merk|merke|merken|notier|notiere|notieren|behalte|speicher|speichere|speichern)"
-    r"(?: sie)? (?:dir|es|das|bitte|dass|sie|sich)\b|\bdenk daran\b|\bvergiss (?:bitte )?nicht\b"
-    r"|\b(?:recuerda|recuerde|acuerdate|anota|anote|apunta|guarda|guarde|memoriza|"
-    r"ten en cuenta|tenga en cuenta|no olvides|no te olvides)\b"
-    r"|\b(?:retiens|retenez|souviens-toi|souvenez-vous|rappelle-toi|note bien|note que|notez que|"
-    r"n'oublie pas|n'oubliez pas|garde en memoire|enregistre que|memorise)\b"
-    "|记住|请记|记一下|记下|帮我记|别忘了|不要忘记|记得(?!吗)"
-    "|覚えておい|覚えとい|記憶して|メモして|忘れないで"
-    "|याद रख|नोट कर|ध्यान रख|मत भूल|भूलना मत"
 )
+"""English alone: its words are others' too ("save", "note") and count where a request begins."""
+
+_SPACED_LETTERS: Final = re.compile("[a-z\u00df-\u024f\u0370-\u052f]")
+
+
+def _abroad() -> re.Pattern[str]:
+    words = sorted({fold(word) for word in REMEMBER}, key=len, reverse=True)
+    return re.compile(
+        "|".join(
+            rf"(?<!\w){re.escape(word)}(?!\w)" if _SPACED_LETTERS.match(word) else re.escape(word)
+            for word in words
+        )
+    )
+
+
+_ABROAD: Final = _abroad()
+"""The words of the other languages, as whole words where words are parted by blanks."""
+
+_DENIALS: Final = (
+    *("não", "non", "nu", "inte", "ikke", "älä", "nie", "не", "nem", "ne", "μην", "لا", "אל"),
+    *("đừng", "jangan"),
+)
+_DENIED_BEFORE: Final = re.compile(
+    rf"(?<!\w)(?:{'|'.join(map(fold, _DENIALS))}"
+    # I ..., and what reminds me of something
+    r"|je|ik|jag|jeg|eu|io|ich|yo|mi|me|te|le|nos|ci)(?: \w+)? $"
+)
+_DENIED_BEHIND: Final = re.compile(
+    r"(?! (?:dat|dass|att|at) (?:ik|ich|jag|jeg|mijn|mein|min|wij|wir|vi)\b)"
+    r"(?: \w+){0,2} (?:niet|nicht|inte|ikke)\b"
+)
+_BESIDE_CHARACTERS: Final = 40
+"""How far from a request its denial is looked for."""
+
 _REFUSAL: Final = re.compile(
     r"\b(?:do you|did you|do not|don't|dont|never|you don't|no need to|without having to|won't|"
     r"i|we|"
@@ -82,7 +108,7 @@ def _start_of(span: tuple[int, bool]) -> int:
 def _asked_spans(own: Reading) -> tuple[tuple[int, bool], ...]:
     """Return where each sentence begins, and whether it is one to be remembered."""
     folded = own.folded
-    if _REQUEST.search(folded) is None:
+    if _REQUEST.search(folded) is None and _ABROAD.search(folded) is None:
         return ()
     spans = sentences(folded)
     covered: set[int] = set()
@@ -91,9 +117,18 @@ def _asked_spans(own: Reading) -> tuple[tuple[int, bool], ...]:
         sentence = folded[first:last].strip()
         if _REFUSAL.search(_FORGET_NOT.sub("remember", sentence)) is not None:
             refused |= {number - 1, number}
-        elif _REQUEST.search(sentence) is not None:
+        elif _REQUEST.search(sentence) is not None or _asks_abroad(sentence):
             covered.add(number)
             if len(sentence) <= _ASK_ALONE_CHARACTERS_MAX:
                 covered |= {number - 1, number + 1}
     asked = covered - refused
     return tuple((first, number in asked) for number, (first, _) in enumerate(spans))
+
+
+def _asks_abroad(sentence: str) -> bool:
+    return any(
+        _DENIED_BEFORE.search(sentence[max(0, found.start() - _BESIDE_CHARACTERS) : found.start()])
+        is None
+        and _DENIED_BEHIND.match(sentence, found.end(), found.end() + _BESIDE_CHARACTERS) is None
+        for found in _ABROAD.finditer(sentence)
+    )
