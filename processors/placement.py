@@ -2,11 +2,16 @@
 
 A lineage's versions follow each other in time. What decides is when a statement was *said*, not
 when it arrived: a turn that arrives late gives a version of the past, and what was said after it
-stays live. So the history comes out the same in whatever order turns arrive.
+stays live.
 
 A version is *known to hold* at its start and at each of its confirmations. If something else was
 said between two of these, the version ends there and the same statement opens a version anew at
 the next confirmation, with the words and the source turn that it had.
+
+Given every confirmation, the history comes out the same in whatever order turns arrive. A ledger
+may tell the last one alone, as the read model does: what is live then still comes out the same,
+and a stretch of the past between two confirmations may be given to the wrong one of two values,
+where turns arrive out of order.
 """
 
 from __future__ import annotations
@@ -114,9 +119,44 @@ def place(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[Memor
     return events
 
 
-def last_said(version: StoredMemory, siblings: Sequence[StoredMemory]) -> datetime:
-    """Return the last time at which a version is known to hold."""
-    return max(_times_said(version.memory, siblings))
+def beside(statement: Statement, siblings: Sequence[StoredMemory]) -> tuple[MemoryEvent, ...]:
+    """Return the events that give a statement a lineage of its own, beside what holds with it.
+
+    It lasts until the next of the others begins.
+
+    Args:
+        statement: what was said.
+        siblings: all versions of the attribute but those that it stands beside.
+    """
+    held = [sibling.memory for sibling in siblings if not sibling.retracted]
+    start = statement.memory.valid_from
+    if any(start < (memory.valid_to or statement.said_at) for memory in _begun(held, statement)):
+        start = statement.said_at
+    later = (memory.valid_from for memory in held if memory.valid_from > statement.said_at)
+    memory = statement.memory
+    added = _version(memory, memory.lineage_id, start, min(later, default=None))
+    opened = MemoryAdded(memory=added)
+    if start < statement.said_at:
+        return (opened, *statement.confirms(added, last_said=statement.said_at))
+    return (opened,)
+
+
+def _begun(held: Sequence[Memory], statement: Statement) -> list[Memory]:
+    return [memory for memory in held if memory.valid_from <= statement.said_at]
+
+
+def last_said(
+    version: StoredMemory, siblings: Sequence[StoredMemory], *, until: datetime | None = None
+) -> datetime:
+    """Return the last time at which a version is known to hold.
+
+    Args:
+        version: the version.
+        siblings: the versions of its lineage.
+        until: only times up to this one count, which is no earlier than the version's start.
+    """
+    times = _times_said(version.memory, siblings)
+    return max(time for time in times if until is None or time <= until)
 
 
 def holding(siblings: Sequence[StoredMemory], moment: datetime) -> Memory | None:

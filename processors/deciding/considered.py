@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from processors.about import canonical_about
+from processors.about import ABOUT_CHARACTERS_MAX, canonical_about
 from processors.deciding.gating import Gate
 from processors.deciding.occasions import STATING, Occasion, Saying
 from processors.expiry import expiry_of
@@ -146,6 +146,10 @@ def _item(index: int, operation: Operation, saying: Saying, occasion: Occasion, 
     elif operation.action in STATING:
         reasons = gate.refusals(operation, saying)
     item = Item(index=index, operation=operation, saying=saying, reasons=reasons)
+    if not 0 < len(operation.about) <= ABOUT_CHARACTERS_MAX:
+        # Told once: the gate may have found it empty.
+        reasons = tuple(dict.fromkeys((*reasons, RejectionReason.INVALID_ITEM)))
+        item = replace(item, reasons=reasons)
     if item.states and item.expires_at is not None and item.expires_at <= saying.said_at:
         return replace(item, reasons=(*reasons, RejectionReason.ALREADY_PAST))
     return item

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, assert_never
@@ -13,9 +14,10 @@ from processors.deciding.gating import refusals_by_memories
 from processors.deciding.likeness import states_the_same
 from processors.deciding.merging import merge
 from processors.deciding.occasions import CONSOLIDATING
+from processors.deciding.one_value import Slotted, holds_slot, place_in_slot
 from processors.deciding.retracting import retract
 from processors.expiry import expired
-from processors.placement import Statement, holding, last_said, place
+from processors.placement import Statement, last_said, place
 from processors.versions import Versions
 from schemas import ids
 from schemas.events import (
@@ -32,7 +34,6 @@ from schemas.events import (
 from schemas.memory import Embedding, Memory, Source
 from schemas.ports import StoredMemory
 from schemas.proposals import Action, Operation, Speaker
-from schemas.slots import SINGLE_VALUED
 
 CONTINUATION_INDEX: Final = 1 << 31
 """Added to an operation's index, it gives the id of the version that goes on after a split."""
@@ -68,6 +69,7 @@ class Decision:
         self._now = now
         self._opened: set[UUID] = set()
         self._confirmed: set[UUID] = set()
+        self._told: defaultdict[UUID, set[UUID]] = defaultdict(set)
 
     def take(self, item: Item, embedding: Embedding | None) -> tuple[MemoryEvent, ...]:
         """Decide one operation and return its events.
@@ -142,8 +144,10 @@ class Decision:
         match event:
             case MemoryAdded() | MemorySuperseded() | MemoryBackfilled():
                 self._opened.add(event.memory.memory_id)
+                self._told[event.memory.turn_id].add(event.memory.memory_id)
             case MemoryConfirmed():
                 self._confirmed.add(event.memory_id)
+                self._told[event.turn_id].add(event.memory_id)
 
     def _statement(self, item: Item, embedding: Embedding | None) -> Statement:
         operation, saying = item.operation, item.saying
@@ -182,13 +186,8 @@ class Decision:
             if operation.reference not in self._live_before:
                 return RejectionReason.UNKNOWN_REFERENCE
             named = self._versions.get(operation.reference)
-        if operation.slot in SINGLE_VALUED:
-            siblings = self._versions.of_slot(operation.slot, operation.about)
-            held = holding(siblings, statement.said_at)
-            if named is None and held is not None and self._alike(held, statement):
-                # A version in other words would say nothing new: it counts as the one that holds.
-                statement = statement.in_words_of(held)
-            return self._unless_repeated(place(statement, siblings))
+        if holds_slot(statement.memory):
+            return self._hold(operation, statement, named)
         twin = self._twin(statement)
         if twin is not None and not expired(twin.memory, statement.said_at):
             return self._unless_repeated(self._confirmed_by(statement, twin))
@@ -198,7 +197,27 @@ class Decision:
         displaced = twin or named
         if displaced is None or not displaced.live or not _same_attribute(displaced, operation):
             return place(statement, ())
-        return place(statement, self._versions.of_lineage(displaced.memory.lineage_id))
+        # What does not hold a slot of one value never ends what does.
+        siblings = self._versions.of_lineage(displaced.memory.lineage_id)
+        return place(statement, () if holds_slot(displaced.memory) else siblings)
+
+    def _hold(
+        self, operation: Operation, statement: Statement, named: StoredMemory | None
+    ) -> Decided:
+        """Return the events for a lasting fact of a slot of one value."""
+        if named is not None and not (named.live and _same_attribute(named, operation)):
+            named = None
+        decided = place_in_slot(
+            Slotted(
+                statement=statement,
+                versions=self._versions.of_slot(operation.slot, operation.about),
+                named=named,
+                told=self._told.get(statement.memory.turn_id, frozenset()),
+                alike=lambda held: self._alike(held, statement),
+                approved=self._approved,
+            )
+        )
+        return decided if isinstance(decided, RejectionReason) else self._unless_repeated(decided)
 
     def _twin(self, statement: Statement) -> StoredMemory | None:
         """Return the version that states the same and was not replaced before this was said."""

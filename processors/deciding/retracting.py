@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from processors.about import canonical_about
 from processors.deciding.considered import Item
 from processors.placement import last_said
 from processors.versions import Versions, same_statement
@@ -13,6 +14,7 @@ from schemas import ids
 from schemas.events import MemoryAdded, MemoryRetracted, RejectionReason
 from schemas.memory import Memory, folded
 from schemas.ports import StoredMemory
+from schemas.proposals import Operation
 
 
 def retract(
@@ -23,6 +25,9 @@ def retract(
     A merged memory that stands for what is withdrawn goes with it, and what else it stood for is
     brought back: it is as true as before, and would be served no more.
 
+    A reference must be to a memory of the slot and about that the operation tells: of two that do
+    not agree, nobody knows which one is meant, and a short name is easily mistaken.
+
     Args:
         versions: what is known.
         item: the retraction.
@@ -32,7 +37,7 @@ def retract(
     operation = item.operation
     if operation.reference is not None:
         target = versions.get(operation.reference)
-        if target is None:
+        if target is None or not _is_meant(target, operation):
             return RejectionReason.UNKNOWN_REFERENCE
     else:
         target = _stated(versions, item)
@@ -65,6 +70,11 @@ def retract(
         if (stored := versions.get(original)) is not None and not stored.retracted
     ]
     return [*withdrawn, *brought_back]
+
+
+def _is_meant(target: StoredMemory, operation: Operation) -> bool:
+    memory = target.memory
+    return memory.slot is operation.slot and canonical_about(memory.about) == operation.about
 
 
 def _standing_for(versions: Versions, stretch: Sequence[StoredMemory]) -> list[StoredMemory]:

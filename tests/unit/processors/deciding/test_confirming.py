@@ -7,13 +7,14 @@ import pytest
 
 from processors.deciding.wording import may_state_the_same
 from schemas.events import MemoryConfirmed
-from schemas.memory import Embedding, MemoryKind
+from schemas.memory import Confidence, Embedding, MemoryKind
 from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.likeness.pairs import read_pairs
 from tests.support.deciding import Subject, day, operation
 from tests.unit.processors.deciding.occasions import kinds, opened
 
+INFERRED = Confidence.INFERRED
 LIKES, ENJOYS, HATES = "Likes tea", "Enjoys tea", "Hates tea"
 
 
@@ -61,7 +62,7 @@ def test_another_wording_of_the_value_that_holds_confirms_and_does_not_supersede
 
 def test_another_wording_of_what_had_ceased_is_a_new_version_in_the_old_words() -> None:
     one = subject()
-    one.says(1, operation("Lives in Goa", expires_at=day(3)))
+    one.says(1, operation("Lives in Goa", confidence=INFERRED, expires_at=day(3)))
     (event,) = one.says(5, operation("Resides in Goa")).events
     memory = opened(event)
     assert (memory.content, memory.quote) == ("Lives in Goa", "Resides in Goa")

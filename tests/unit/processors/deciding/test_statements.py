@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -90,9 +91,11 @@ def test_of_two_values_of_one_time_the_later_in_the_log_holds() -> None:
 
 def test_operations_see_the_effects_of_those_before_them() -> None:
     subject = Subject()
-    outcome = subject.says(1, operation("Lives in Mumbai"), operation("Lives in Pune"))
-    assert kinds(outcome.events) == ["memory-added", "memory-superseded"]
-    assert subject.live() == ["Lives in Pune"]
+    outcome = subject.says(
+        1, operation("Lives in Mumbai"), operation("Lives in Mumbai", action=RETRACT)
+    )
+    assert kinds(outcome.events) == ["memory-added", "memory-retracted"]
+    assert subject.live() == []
 
 
 def test_a_late_turn_never_overwrites_what_is_newer() -> None:
@@ -338,6 +341,34 @@ def test_a_retraction_withdraws_what_it_names_and_nothing_else(*, by_reference: 
     assert isinstance(event, MemoryRetracted)
     assert event.memory_id == tea.memory_id
     assert subject.live(Slot.PREFERENCE) == ["Likes rain"]
+
+
+@pytest.mark.parametrize("wrong", [{"about": "sister"}, {"slot": Slot.RESIDENCE}])
+def test_a_retraction_that_does_not_agree_with_what_it_names_is_refused(
+    wrong: dict[str, Any],
+) -> None:
+    subject = Subject()
+    nuts = opened(subject.says(1, operation("Is allergic to nuts", slot=Slot.ALLERGY)).events[0])
+    named: dict[str, Any] = {"action": RETRACT, "slot": Slot.ALLERGY, "reference": nuts.memory_id}
+    outcome = subject.says(2, operation("", quote="Retry", **(named | wrong)))
+    assert outcome.events == (
+        ProposalRejected(
+            operation=0, reasons=(RejectionReason.UNKNOWN_REFERENCE,), turn_id=outcome.turn_id
+        ),
+    )
+    assert subject.live(Slot.ALLERGY) == ["Is allergic to nuts"]
+    right = operation("", quote="I never had that allergy", about=" The User", **named)
+    assert kinds(subject.says(3, right).events) == ["memory-retracted"]
+
+
+@pytest.mark.parametrize("about", ["", " ", "\u200b", "\u200b\u3164\ufe0f", "a" * 201])
+def test_what_does_not_say_of_whom_it_speaks_is_refused(about: str) -> None:
+    outcome = Subject().says(1, operation("Lives in Pune", about=about))
+    assert outcome.events == (
+        ProposalRejected(
+            operation=0, reasons=(RejectionReason.INVALID_ITEM,), turn_id=outcome.turn_id
+        ),
+    )
 
 
 def test_a_retraction_of_nothing_is_refused() -> None:
