@@ -5,6 +5,7 @@ The log is UTF-8, Postgres takes no NUL, and a proposal and its outcome are one 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -14,6 +15,8 @@ from schemas.ports import Extraction
 from schemas.proposals import InvalidItem, Operation
 
 _TEXTS: Final = ("content", "about", "quote")
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 OPERATIONS_MAX: Final = 200
 """The most operations of one answer; deciding compares each with those before it."""
@@ -26,7 +29,9 @@ as quote, and the record stays below what a topic takes."""
 def storable(extraction: Extraction) -> Extraction:
     """Return what can be kept of an answer.
 
-    An operation that cannot be kept becomes an invalid item; the others stay. Those beyond
+    An operation that cannot be kept becomes an invalid item; the others stay, with a blank in the
+    place of each control character of their contents, but for tabs and line ends, and but for
+    contents that are their own quote. Those beyond
     ``OPERATIONS_MAX`` become one item, which tells how many they were.
     """
     operations: list[Operation] = []
@@ -44,11 +49,11 @@ def storable(extraction: Extraction) -> Extraction:
         if unkept is None and size > room:
             unkept = f"its texts take {size} bytes, {room} are left of {OPERATIONS_BYTES_MAX}"
         if unkept is None:
-            operations.append(operation)
+            operations.append(_readable(operation))
             room -= size
         else:
             invalid.append(InvalidItem(position=position, problem=unkept))
-    if len(operations) == len(extraction.operations) and invalid == list(extraction.invalid):
+    if operations == list(extraction.operations) and invalid == list(extraction.invalid):
         return extraction
     invalid.sort(key=lambda item: item.position)
     return replace(extraction, operations=tuple(operations), invalid=tuple(invalid))
@@ -71,6 +76,13 @@ def _problem(operation: Operation) -> str | None:
         if not _encodable(text):
             return f"{name} holds a lone surrogate (half a character)"
     return None
+
+
+def _readable(operation: Operation) -> Operation:
+    content = _CONTROL.sub(" ", operation.content)
+    if operation.content in {content, operation.quote}:
+        return operation
+    return operation.model_copy(update={"content": content})
 
 
 def _writable(item: InvalidItem) -> InvalidItem:

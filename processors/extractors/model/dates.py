@@ -11,18 +11,32 @@ from schemas.memory import Precision
 _DATE: Final = re.compile("(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?")
 _YEAR_MIN: Final = 1000
 _YEAR_MAX: Final = 9000
-"""Between these the ends of a period and every zone stay within the calendar of the language."""
+"""Between these the ends of a period and every zone stay within the calendar of the language.
+
+No user tells a time beyond them: where a model writes one, it stands for "never" or "not known".
+"""
+
+_NOTHING_TOLD: Final = frozenset(
+    {"", "-", "--", "\u2013", "\u2014", "?", "0", "never", "none", "null", "nil", "no", "n/a", "na"}
+    | {"n.a.", "not applicable", "unknown", "unspecified", "undefined", "not specified", "forever"}
+    | {"no expiry", "no expiration", "indefinite", "indefinitely", "always", "ongoing"}
+)
+"""What models write into a field that is to stay empty."""
 
 
 class WrongDate(ValueError):
-    """A text that should be a date, a month, a year or empty is none of them."""
+    """A text that should be a date, a month, a year or empty is none of them.
+
+    An empty one may be filled with a word for it ("never", "n/a"), or with a year that no user
+    tells ("9999-12-31", "0001-01-01").
+    """
 
 
 def period_start(text: str, *, utc_offset_minutes: int) -> datetime | None:
-    """Return when a period begins in a zone, in UTC; ``None`` for an empty text.
+    """Return when a period begins in a zone, in UTC; ``None`` where none is told.
 
     Args:
-        text: ``YYYY-MM-DD``, ``YYYY-MM``, ``YYYY`` or empty.
+        text: ``YYYY-MM-DD``, ``YYYY-MM``, ``YYYY`` or empty, or what models write for that.
         utc_offset_minutes: the zone, east of UTC.
 
     Raises:
@@ -34,8 +48,9 @@ def period_start(text: str, *, utc_offset_minutes: int) -> datetime | None:
 
 def precision_of(text: str) -> Precision:
     """Return how exactly a text of one of the shapes of :func:`period_start` tells a time."""
-    match text.count("-"):
-        case 0 if text:
+    found = _told(text)
+    match -1 if found is None else found.group().count("-"):
+        case 0:
             return Precision.YEAR
         case 1:
             return Precision.MONTH
@@ -66,14 +81,10 @@ def local_day(moment: datetime, *, utc_offset_minutes: int) -> date:
 
 def _days(text: str) -> tuple[date, date] | None:
     """Return the first day of a period and the first one after it."""
-    if not text:
-        return None
-    found = _DATE.fullmatch(text)
+    found = _told(text)
     if found is None:
-        raise WrongDate("it is neither YYYY-MM-DD nor YYYY-MM nor YYYY nor empty")
-    year, month, day = (int(part) if part else None for part in found.groups())
-    if year is None or not _YEAR_MIN <= year <= _YEAR_MAX:
-        raise WrongDate("its year is out of range")
+        return None
+    year, month, day = int(found["year"]), _number(found["month"]), _number(found["day"])
     try:
         if month is None:
             return date(year, 1, 1), date(year + 1, 1, 1)
@@ -83,6 +94,24 @@ def _days(text: str) -> tuple[date, date] | None:
     except ValueError:
         raise WrongDate("there is no such day") from None
     return first, first + timedelta(days=1)
+
+
+def _told(text: str) -> re.Match[str] | None:
+    """Return the parts of what is told; ``None`` where nothing is.
+
+    Raises:
+        WrongDate: it is neither.
+    """
+    if " ".join(text.casefold().split()).rstrip(".") in _NOTHING_TOLD:
+        return None
+    found = _DATE.fullmatch(text)
+    if found is None:
+        raise WrongDate("it is neither YYYY-MM-DD nor YYYY-MM nor YYYY nor empty")
+    return found if _YEAR_MIN <= int(found["year"]) < _YEAR_MAX else None
+
+
+def _number(part: str | None) -> int | None:
+    return int(part) if part else None
 
 
 def _midnight(day: date, utc_offset_minutes: int) -> datetime:

@@ -173,6 +173,20 @@ def test_a_text_that_cannot_be_kept_costs_its_own_item_only(field: str, bad: str
     assert decode(Proposal, "proposal", 1, encode(proposal)) == proposal
 
 
+def test_control_characters_of_a_statement_become_blanks_and_quotes_stay_as_they_are() -> None:
+    quote = "I live\x07in\nRome"
+    stated = episode("Lives\x1b in\nRome\x85").model_copy(update={"quote": quote})
+    whole = episode(quote).model_copy(update={"quote": quote})
+    extractor = Fixed()
+    extractor.operations = (stated, whole)
+    proposal = propose(extractor, turn())
+    assert proposal.operations == (
+        stated.model_copy(update={"content": "Lives  in\nRome "}),
+        whole,
+    )
+    assert proposal.invalid == ()
+
+
 class Fixed(NotingExtractor):
     """Answers with the operations that it is given."""
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.extractors.model.dates import WrongDate, local_day, period_end, period_start
+from processors.extractors.model.dates import (
+    WrongDate,
+    local_day,
+    period_end,
+    period_start,
+    precision_of,
+)
+from schemas.memory import Precision
 
 INDIA = 330
 
@@ -37,15 +44,30 @@ def test_a_period_begins_and_ends_at_midnight_where_the_user_is(
     )
 
 
-def test_nothing_said_is_no_date() -> None:
-    assert period_start("", utc_offset_minutes=0) is None
-    assert period_end("", utc_offset_minutes=0) is None
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "-", "never", "Never.", "none", "None", "N/A", "n/a", "null", "no", "unknown",
+     "9999", "9999-12", "9999-12-31", "9000-01-01", "0000", "0001-01-01", "0001", "0999-12-31",
+     "9999-99-99"],
+)  # fmt: skip
+def test_nothing_said_is_no_date(text: str) -> None:
+    assert period_start(text, utc_offset_minutes=0) is None
+    assert period_end(text, utc_offset_minutes=0) is None
+    assert precision_of(text) is Precision.MOMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "precision"),
+    [("2026", Precision.YEAR), ("2026-03", Precision.MONTH), ("2026-03-01", Precision.DAY)],
+)
+def test_how_exactly_a_date_is_told(text: str, precision: Precision) -> None:
+    assert precision_of(text) is precision
 
 
 @pytest.mark.parametrize(
     "text",
-    ["2026-02-29", "2026-13", "2026-00-01", "0000", "9999-12-31", "26", "2026-1-1", "tomorrow",
-     "2026-03-01T10:00:00Z", "2026/03/01", " ", "٢٠٢٦"],
+    ["2026-02-29", "2026-13", "2026-00-01", "26", "2026-1-1", "tomorrow", "nevermore",
+     "2026-03-01T10:00:00Z", "2026/03/01", "12026", "٢٠٢٦"],
 )  # fmt: skip
 def test_what_is_no_date_is_told(text: str) -> None:
     with pytest.raises(WrongDate):
@@ -64,7 +86,8 @@ def test_any_date_in_any_zone_is_a_period_or_wrong(text: str, offset: int) -> No
         end = period_end(text, utc_offset_minutes=offset)
     except WrongDate:
         return
-    assert start is not None
-    assert end is not None
+    if start is None or end is None:
+        assert start is end
+        return
     assert start < end
     assert str(local_day(start, utc_offset_minutes=offset)).startswith(text)
