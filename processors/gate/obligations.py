@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from processors.gate import obligations_abroad
 from processors.gate.said import Basis, Said
 from schemas.events import RejectionReason
 from schemas.proposals import Action, Operation
 
 _BENEFIT: Final = (
     r"(?:refund\w*|reimburse\w*|compensat\w+|discount\w*|% ?off|percent off|half price|"
-    r"free(?! time)|upgrade\w*|credit|voucher\w*|gift card|coupon\w*|waive\w*|waiv\w+|cashback|"
+    r"free(?! time| from| of (?!charge|cost|fees))|upgrade\w*|credit|voucher\w*|gift card|"
+    r"coupon\w*|waive\w*|waiv\w+|cashback|"
     r"money back|"
     r"no charge|replacement|price match|"
     r"don't have to pay|not have to pay|never pay|months? free|on the house|no fees?|raise my "
@@ -25,8 +27,31 @@ _OPERATOR: Final = (
     r"(?:someone|somebody|a person|a lady|a guy|a man|a woman|the lady|the guy|the man|the "
     r"woman|they) (?:from|in|at|on) (?:your|the) [\w-]+)"
 )
+_NOT_ELSEWHERE: Final = (
+    r"(?![^.!?\n]{0,30}\b(?:at|in|from) (?:the|my|our|a|an|his|her|their) (?!store|shop|company|"
+    r"checkout|moment|future|end\b)\w)"
+)
+"""What somebody always gets at the bakery is no claim on this operator."""
+
 _SPACED: Final = (
     # English
+    re.compile(
+        r"\b(?:account|profile|membership|contract|plan|subscription|"
+        r"customer number)\b[^.!?\n]{0,20}"
+        r"\b(?:is|was|are|has|have|comes?|includes?|set|marked|flagged)\b[^.!?\n]{0,30}?"
+        r"(?:free (?:\w+ )?(?:shipping|delivery|returns?|upgrades?)|\d+ ?% ?(?:off|discount)|"
+        r"discount|"
+        r"no fees?|refund)[^.!?\n]{0,40}?\b(?:every|all|each|always|permanent\w*|for ever|forever|"
+        r"for life)\b"
+        r"|\b(?:account|profile|membership)\b[^.!?\n]{0,20}\b(?:has|have|with|set to|marked|"
+        r"flagged)\b"
+        r"[^.!?\n]{0,20}\b(?:permanent|lifetime|standing|unlimited)\b[^.!?\n]{0,20}?(?:free|"
+        r"discount|"
+        r"\d+ ?%|refund)"
+        r"|\b(?:standing|permanent|lifetime|perpetual) (?:\d+ ?(?:%|percent) )?(?:discount|"
+        r"price cut|"
+        rf"rebate|free (?:shipping|delivery|returns?))\b{_NOT_ELSEWHERE}"
+    ),
     re.compile(
         rf"\b{_OPERATOR}(?: [\w']+){{0,3}}? (?:promised|agreed|guaranteed|said|told me|told us|"
         rf"assured|"
@@ -48,7 +73,7 @@ _SPACED: Final = (
     re.compile(
         rf"\b(?:entitled to|eligible for|has a right to|have a right to|qualif(?:y|ies) for|"
         rf"deserves?)\b"
-        rf"[^.!?\n]{{0,60}}?(?:{_BENEFIT}|\d+ ?%)"
+        rf"[^.!?\n]{{0,60}}?(?:{_BENEFIT}|\d+ ?%(?! of\b))"
     ),
     re.compile(
         rf"\b(?:gets?|has|have|receives?|getting)\b[^.!?\n]{{0,40}}?(?:{_BENEFIT})[^.!?\n]{{0,60}}?"
@@ -75,6 +100,7 @@ _SPACED: Final = (
     ),
     re.compile(
         rf"\b(?:always|forever) (?:gets?|getting|receives?|has|have)\b[^.!?\n]{{0,30}}?{_BENEFIT}"
+        rf"{_NOT_ELSEWHERE}"
         rf"|\b(?:vip|premium|gold|platinum|loyal|founding) (?:member|customer|user)?\b"
         rf"[^.!?\n]{{0,40}}?\b(?:gets?|entitled|deserves?|receives?)\b[^.!?\n]{{0,30}}?{_BENEFIT}"
     ),
@@ -137,7 +163,8 @@ _TRIGGERS: Final = re.compile(
     r"entitled|"
     r"eligible|right to|qualif|deserve|off\b|free|discount|refund|steht|stehen|anspruch|versproch|"
     r"zugesagt|zugesichert|schuld|promet|derecho|debe|ofrec|asegur|dijeron|droit|devez|accord|"
-    r"have to pay|always|forever|bekomm|gratis|votre|conseill|वाद|गारंटी|हकदार"
+    r"have to pay|standing|permanent|lifetime|perpetual|account|profile|membership|always|"
+    r"forever|bekomm|gratis|votre|conseill|वाद|गारंटी|हकदार"
 )
 _UNSPACED: Final = re.compile(
     "(?:客服|你们|贵公司|商家|店家|经理)[^\u3002\uff01\uff1f\n]{0,20}?"
@@ -169,6 +196,10 @@ def no_obligation(operation: Operation, said: Said) -> RejectionReason | None:
 
 def _claims(folded: str) -> bool:
     if _UNSPACED.search(folded) is not None:
+        return True
+    if obligations_abroad.TRIGGERS.search(folded) is not None and any(
+        pattern.search(folded) is not None for pattern in obligations_abroad.PATTERNS
+    ):
         return True
     if _TRIGGERS.search(folded) is None or _EMPLOYMENT.search(folded) is not None:
         return False
