@@ -81,6 +81,7 @@ class Said:
         self._user_text = user_text
         self._assistant_text = assistant_text
         self._answers: dict[tuple[object, str], object] = {}
+        self._readings: dict[str, Reading] = {}
 
     @lazy
     def own(self) -> str:
@@ -106,7 +107,14 @@ class Said:
 
     def reading(self, text: str) -> Reading:
         """Return a text as the rules read it."""
-        return self.once(Reading, text)
+        if self.basis is Basis.SYSTEM:
+            return Reading(text)
+        reading = self._readings.get(text)
+        if reading is None:
+            if len(self._readings) >= _ANSWERS_MAX:
+                self._readings.clear()
+            reading = self._readings[text] = Reading(text)
+        return reading
 
     def once(self, question: Callable[[str], Answer], text: str) -> Answer:
         """Return what a pure function answers about a text; the last answers are remembered.
