@@ -13,9 +13,10 @@ from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
 _IBAN_START: Final = re.compile(
-    r"(?:(?<![A-Z0-9])|(?<=iban))[A-Z]{2}[ .-]?\d[ .-]?\d(?=[\s./_-]{0,3}[A-Z0-9])", re.IGNORECASE
+    r"(?:(?<![A-Z0-9])|(?<=iban))[A-Z]{2}[ .-]?\d[ .-]?\d(?=[\s./_,|\u00b7-]{0,4}[A-Z0-9])",
+    re.IGNORECASE,
 )
-_MARKS: Final = re.compile(r"[\s./_,-]{1,4}")
+_MARKS: Final = re.compile(r"[\s./_,|\u00b7-]{1,4}")
 _IBAN_MIN: Final = 15
 _IBAN_MAX: Final = 34
 _IBAN_READ: Final = 120
@@ -29,12 +30,13 @@ _CALLED: Final = re.compile(
     r"konto(?:nummer|-nr\.?|nr\.?)|bankkonto|bankleitzahl|blz|iban|"
     r"(?:número|numero|n[º\u00b0.]) de (?:la )?cuenta|cuenta (?:bancaria|corriente|número)|clabe|"
     r"(?:numéro|numero|n[º\u00b0]) de compte|compte bancaire|rib|"
-    r"(?:numero (?:del |di )?)?conto(?: corrente| bancario)?|"
+    r"(?:numero (?:del |di )?)?conto(?: corrente| bancario)?(?: n[.º\u00b0r]*)?|"
     r"(?:número (?:d[ae] )?)?conta(?: bancária| corrente| poupança| número)?|"
     r"rekening(?:nummer|-?nr\.?)|bankrekening|(?:numer|nr) (?:konta|rachunku)|rachunek bankowy|"
     r"hesap (?:numara\w*|no)|(?:bank)?kontonummer|số tài khoản|"
     r"(?:номер|№) (?:банковского |расч[её]тного |лицевого |моего )?сч[её]та|"
-    r"(?:расч[её]тный|лицевой|банковский|мой) сч[её]т|сч[её]т(?: №| номер|:))(?![a-z0-9])"
+    r"(?:расч[её]тный|лицевой|банковский) сч[её]т|мой сч[её]т(?=\W{0,3}\d)|"
+    r"сч[её]т(?: №| номер|:|(?= \d{20})))(?![a-z0-9])"
     "|银行账号|银行账户|銀行帳號|开户账号|"
     "口座番号|खाता संख्या|"
     "खाता नंबर|बैंक खाता|계좌 ?번호|계좌|"

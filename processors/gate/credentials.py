@@ -91,26 +91,33 @@ _CALLED: Final = re.compile(
     r"cl(?:é|e) (?:d')?api|jeton(?: d'accès)?|token|secret|"
     "密钥|密鑰|令牌|秘密鍵|トークン|"
     "apiキー|アクセスキー)"
-    r"[^\n.!?]{0,40}?(?<![A-Za-z0-9/+_~.-])(?P<value>[A-Za-z0-9/+_~.-]{16,400})",
+    r"(?:[^\n.!?]{0,40}?|[\s:=]{1,4})(?<![A-Za-z0-9/+_~.-])(?P<value>[A-Za-z0-9/+_~.-]{16,400})",
     re.IGNORECASE,
 )
 _RECOVERY: Final = re.compile(
     r"(?:\b(?:seed|recovery|backup|mnemonic|secret recovery|wiederherstellungs-?)\s?"
     r"(?:phrase|words|wörter)\b"
+    r"|\b(?:seed|(?:12|24|twelve|twenty-four) (?:seed |secret )?words)\b"
+    r"(?=\s?[:=]| (?:is|are)\b)"
     r"|\b(?:frase (?:semilla|de recupera(?:ción|ção)|di recupero|seed)|phrase de récupération|"
     r"herstelzin|kurtarma ifadesi|сид-?фраз\w|seed-?фраз\w|фраз\w восстановления)"
     "|助记词|リカバリーフレーズ|シードフレーズ|시드 ?(?:문구|구문)|복구 문구|"
     "عبارة الاسترداد)"
-    r"[^\n]{0,20}?(?::|=|\n| (?:is|are|ist|lautet|es|est|è|é)\b|это|[는은は是]|\s(?=1\W))"
+    r"[^\n]{0,20}?(?::|=|->|\u2192|\n| (?:is|are|ist|lautet|es|est|è|é)\b|это|[는은は是]|\s(?=1\W))"
     r"(?:\s{0,4}(?:\d{1,2}\s?[.):-]?\s{0,3})?[a-z]{3,8}(?:[ \t\r,;]|\n|$)){12}",
     re.IGNORECASE,
 )
 _RECOVERY_WORDS: Final = re.compile(
-    "seed|recovery|backup|mnemonic|wiederherstellung|semilla|recupera|récupération|recupero|"
+    "seed|words|recovery|backup|mnemonic|wiederherstellung|semilla|recupera|récupération|recupero|"
     "herstelzin|kurtarma|сид|фраз|助记词|リカバリー|シード|시드|복구|الاسترداد",
     re.IGNORECASE,
 )
 
+_SPACED_KEY: Final = re.compile(
+    r"(?<![A-Za-z0-9])A[\s-]{0,2}[KS][\s-]{0,2}I[\s-]{0,2}A(?=[A-Z\s-]{0,40}\d)"
+    r"(?:[\s-]{0,2}[A-Z0-9]){16}(?![A-Za-z0-9])"
+)
+"""A key of AWS with blanks or hyphens anywhere in it."""
 _SPLIT: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA|gh[pousr]_|github_pat_|sk-(?:ant|proj)|sk-|AIza|xox[abeoprs]-|"
     r"hf_|glpat-|npm_|[rsp]k_(?:live|test)_|SG\.|GOCSPX-|eyJ)"
@@ -150,11 +157,18 @@ def holds_credential(text: str) -> bool:
         return True
     if tokens and any(_is_random(found["value"]) for found in _CALLED.finditer(text)):
         return True
-    if any(map(_is_split, _SPLIT.finditer(text))):
-        return True
-    if any(_is_random_in_parts(found["value"]) for found in _CALLED_IN_PARTS.finditer(text)):
-        return True
+    return _holds_parted(text) or _holds_phrase(text)
+
+
+def _holds_phrase(text: str) -> bool:
     return _RECOVERY_WORDS.search(text) is not None and _RECOVERY.search(text) is not None
+
+
+def _holds_parted(text: str) -> bool:
+    """Tell whether a text holds a key with blanks in it."""
+    if _SPACED_KEY.search(text) is not None or any(map(_is_split, _SPLIT.finditer(text))):
+        return True
+    return any(_is_random_in_parts(found["value"]) for found in _CALLED_IN_PARTS.finditer(text))
 
 
 def _holds_key_file(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from stdnum.br import cpf
@@ -121,13 +122,21 @@ _DOCUMENT_TOLD: Final = re.compile(
     "جواز (?:السفر|سفري)|"
     "رخصة القيادة|पासपोर्ट)"
     r"(?:\s*(?:number|numero|número|numéro|nummer|номер|no|nr|n[º\u00b0])\.?)?"
-    r"\s*(?:(?:is|ist|es|est|è|é|to|är|là|это|هو)(?!\w)|[:=#-]|是|は|が|है|는|은)?\s*[:#]?\s*"
-    r"(?P<value>[A-Z]{1,3}[ -]?\d{6,9}|[A-Z]\d{2}[A-Z0-9]{5,7}|\d{2}[A-Z]{2}\d{5}|\d{7,12}"
+    r"\s*(?:(?:is|ist|es|est|è|é|to|är|là|это|هو)(?!\w)|[:=#,-]|是|は|が|है|는|은)?\s*[:#]?\s*"
+    r"(?P<value>[A-Z9]{5}\d{6}[A-Z0-9]{5}|(?:серия )?\d{2} ?\d{2},? (?:номер|№) ?\d{6}"
+    r"|[A-Z]{1,3}[ -]?\d{6,9}|[A-Z]\d{2}[A-Z0-9]{5,7}|\d{2}[A-Z]{2}\d{5}|\d{7,12}"
     r"|(?=(?:[A-Z]*\d){5})[A-Z0-9]{8,11}|\d{2} ?\d{2} \d{6}|[A-Z](?:[ -]?\d{3,4}){3,4})"
     r"(?![A-Z0-9])",
     re.IGNORECASE,
 )
+_DOCUMENT_AFTER: Final = re.compile(
+    r"(?<![A-Z0-9])(?P<value>[A-Z]{1,3}\d{6,9}|\d{8,9})\s+(?:is|ist|es|est|è|é)\s+"
+    r"(?:my|mein|meine|mi|mon|il mio|la mia|o meu)\s+(?:passport|reisepass|pasaporte|passeport|"
+    r"passaporto|passaporte|driver'?s'? licen[cs]e|driving licen[cs]e|führerschein)(?!\w)",
+    re.IGNORECASE,
+)
 _PARTED: Final = re.compile(r"[-.\s/]")
+_DOCUMENTS: Final = (_DOCUMENT, _DOCUMENT_TOLD, _DOCUMENT_AFTER)
 _DOCUMENT_DIGITS_MIN: Final = 4
 _SHAPED: Final = re.compile(r"\d{4}|\d\d.?\d\d|[A-Z]\d", re.IGNORECASE)
 
@@ -145,7 +154,7 @@ def holds_national_id(text: str) -> bool:
     text = bare(text)
     if _SHAPED.search(text) is None:
         return False
-    for found in (*_DOCUMENT.finditer(text), *_DOCUMENT_TOLD.finditer(text)):
+    for found in chain.from_iterable(one.finditer(text) for one in _DOCUMENTS):
         if sum(map(str.isdecimal, found["value"])) >= _DOCUMENT_DIGITS_MIN:
             return True
     return any(_holds(text, scheme) for scheme in _SCHEMES)

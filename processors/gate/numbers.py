@@ -12,7 +12,9 @@ BEFORE: Final = 40
 AFTER: Final = 20
 """How many characters behind it may."""
 
-_CHAIN: Final = re.compile(r"\d(?:[\s./_,;:|\u00b7\u2022\u30fb*~\\-]{0,4}\d){11,}")
+_PARTING: Final = r"[\s./_,;:|\u00b7\u2022\u30fb*~+=()\[\]'\"\\-]"
+_RUN: Final = re.compile(rf"\d(?:{_PARTING}{{0,4}}\d)*")
+_CHAIN: Final = re.compile(rf"\d(?:{_PARTING}{{0,4}}\d){{11,}}")
 """Twelve digits and more, with up to four blanks or marks between two of them."""
 _GROUP: Final = re.compile(r"\d+")
 _EDGE: Final = 12
@@ -81,7 +83,7 @@ def numbers(
 
 def digit_runs(text: str) -> Iterator[str]:
     """Yield the digits of each stretch of them, marks and blanks between them left out."""
-    for found in re.finditer(r"\d(?:[\s./_,;:|\u00b7\u2022\u30fb*~\\-]{0,4}\d)*", text):
+    for found in _RUN.finditer(text):
         yield "".join(_GROUP.findall(found[0]))
 
 

@@ -11,7 +11,8 @@ from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
 _NAME: Final = (
-    r"(?:(?<![a-z0-9])(?:otp|2fa[- ]code|mfa[- ]code|one[- ]time (?:code|password|passcode|pin)|"
+    r"(?:(?<![a-z0-9])(?:otp|2fa(?:[- ]code)?|mfa(?:[- ]code)?|your (?:\w+ )?code(?=\s*:|\s+is\b)|"
+    r"one[- ]time (?:code|password|passcode|pin)|"
     r"(?:verification|authentication|authenticator|authorization|login|log-in|sign-in|sms|access|"
     r"google|whatsapp|paypal|telegram|confirmation) (?:code|pin)|(?:sms|login|anmelde)-code|"
     r"bestätigungscode|sicherheitscode|einmal(?:code|passwort|kennwort)|freigabecode|m?tan|"
@@ -37,7 +38,7 @@ _LINK: Final = (
     r"(?:\s*[:=#]\s*|\s+(?:(?:i got|they sent|sent|received|for|from|from my bank|now|today|just)\b"
     r"[^\n\d.!?]{0,25}\s)?(?:is|was|=|lautet|ist|war|es|era|est|hai|è|é|to|är|jest|là|это|هو)"
     r"\s*:?\s+|"
-    "\\s*(?:是|为|為|は|है|는|은|가|이)\\s*[:\uff1a]?\\s*|\\s+(?:-\\s*)?)"
+    "\\s*(?:是|为|為|は|है|는|은|가|이)\\s*[:\uff1a]?\\s*|\\s+(?:-\\s*)?|(?<=[码碼ドो호드])\\s*)"
 )
 _BEFORE: Final = re.compile(rf"{_NAME}{_LINK}{_CODE}", re.IGNORECASE)
 _AFTER: Final = re.compile(
@@ -57,7 +58,9 @@ _SENT: Final = (
 )
 _PLAIN_BEFORE: Final = re.compile(
     rf"{_PLAIN_CODE}[^\n\d.!?]{{0,30}}?(?<!\w){_SENT}(?!\w)[^\n\d.!?]{{0,30}}?{_CODE}"
-    rf"|(?<!\w){_SENT}(?!\w)[^\n\d.!?]{{0,20}}?{_PLAIN_CODE}{_LINK}{_CODE}",
+    rf"|(?<!\w){_SENT}(?!\w)[^\n\d.!?]{{0,20}}?{_PLAIN_CODE}{_LINK}{_CODE}"
+    rf"|{_PLAIN_CODE}{_LINK}{_CODE} (?:from (?:my|the)|von (?:der|meiner)|de (?:mi|ma|la)) "
+    r"(?:bank\w*|banco|banque)",
     re.IGNORECASE,
 )
 _PLAIN_AFTER: Final = re.compile(
@@ -67,7 +70,8 @@ _PLAIN_AFTER: Final = re.compile(
 )
 _OTHER_CODE: Final = re.compile(
     r"discount|promo|coupon|voucher|gift|zip|post|dial|area|country|status|error|sort|bar ?code|"
-    r"qr|dress|lines of|rabatt|gutschein|descuento|réduction|sconto|desconto|скидк|промо|pickup|"
+    r"qr|dress|review|source|python|lines of|"
+    r"rabatt|gutschein|descuento|réduction|sconto|desconto|скидк|промо|pickup|"
     r"pick-up|collection|tracking",
     re.IGNORECASE,
 )
@@ -90,7 +94,10 @@ def holds_one_time_code(text: str) -> bool:
     text = bare(text)
     found = _BEFORE.search(text) or _AFTER.search(text)
     if found is not None:
-        return "confirmation" not in found[0].casefold() or _BOOKING.search(text) is None
+        named = found[0].casefold()
+        if "confirmation" not in named and "your" not in named:
+            return True
+        return _BOOKING.search(text) is None and _OTHER_CODE.search(text) is None
     sent = _PLAIN_BEFORE.search(text) or _PLAIN_AFTER.search(text)
     if sent is None:
         return False

@@ -11,7 +11,7 @@ from schemas.events import RejectionReason
 from schemas.proposals import Operation
 
 _NAMED: Final = (
-    r"(?:(?<![a-z0-9])(?:p[a@4][s$5]{2}(?:w[o0]rd|code|phrase|wd)?|pwd?|passwort|kennwort|"
+    r"(?:(?<![a-z0-9])(?:p[a@4][s$5]{2}(?:[- ]?w[o0]rd|code|phrase|wd)?|pwd?|passwort|kennwort|"
     r"losungswort|"
     r"contraseña|contrasena|clave(?: de acceso| del? wi-?fi)?|wlan-?schlüssel|wi-?fi[- ]?key|"
     r"netzwerkschlüssel|code wifi|clé wifi|mot de passe|mdp|senha|palavra-passe|parola\w{0,3}|"
@@ -22,7 +22,7 @@ _NAMED: Final = (
 )
 _COPULA: Final = r"(?:is|was|=|lautet|ist|war|es|era|est|hai|è|é|este|är|to|jest|là|это|есть|هي|هو)"
 _LINK: Final = (
-    rf"(?:\s*(?:[:=]|->?|=>)\s*|\s+{_COPULA}\s*:?\s+|"
+    rf"(?:\s*(?:[:=\u2192]|->?|=>)\s*|'s\s+|\s+{_COPULA}\s*:?\s+|"
     "\\s*(?:是|为|為|は|が|है|는|은|가|이)\\s*[:\uff1a]?\\s*|\\s+)"
 )
 _LETTERS: Final = "!-~\u00c0-\u024f\u0370-\u052f"
@@ -39,23 +39,30 @@ _CODE_NAMES: Final = (
     *("codice", "пин", "비밀번호", "핀", "الرقم السري", "kod", "код"),
 )
 _ANSWER_NAMES: Final = ("security", "sicherheits", "seguridad", "secreta", "secrète")
-_STATED: Final = re.compile(
-    rf"{_NAMED}(?P<between>[^\n.!?:=]{{0,30}}?)(?P<link>{_LINK})[\"'\u300c]?"
-    rf"(?P<value>[{_LETTERS}]{{4,64}})",
-    re.IGNORECASE,
+_NAME: Final = re.compile(_NAMED, re.IGNORECASE)
+_VALUE: Final = re.compile(
+    rf"(?=(?P<link>{_LINK})[\"'\u300c]?(?P<value>[{_LETTERS}]{{4,64}}))", re.IGNORECASE
 )
+_BETWEEN: Final = re.compile(r"[^\n.!?:=]{0,30}")
+_VALUE_READ: Final = 120
+"""Characters behind a name in which its value is looked for."""
 _MINE: Final = (
     r"(?:my|the|our|his|her|meine?|das|unser|mi|la|el|mon|le|notre|la mia|il mio|a minha|minha|"
     r"mijn|mitt|moje|мой|наш)"
 )
 _SAID_BEFORE: Final = re.compile(
-    rf"(?<![{_LETTERS}])[\"']?(?P<value>[{_LETTERS}]{{4,64}}?)[\"']?(?P<link>\s+{_COPULA}\s+|\s+-\s+)"
-    rf"{_MINE}\s+(?P<between>)(?:[\w-]{{1,15}}\s+){{0,2}}{_NAMED}"
-    r"(?![ -]?(?:manager|app|generator|hint|policy|field|page|safe|vault|program))",
+    rf"(?<![{_LETTERS}])[\"']?(?P<value>[{_LETTERS}]{{4,64}}?)[\"']?"
+    rf"(?P<link>\s+(?:{_COPULA}|as|als|como|comme|come|-)\s+)"
+    rf"{_MINE}\s+(?:[\w-]{{1,15}}\s+){{0,2}}{_NAMED}"
+    r"(?![ -]?(?:manager|app|generator|hint|policy|field|page|safe|vault|program)"
+    r"|\s+(?:was|is|got|has|had)\b)",
     re.IGNORECASE,
 )
 _BESIDE_ADDRESS: Final = re.compile(
     rf"[\w.+-]{{1,64}}@[\w-]{{1,63}}\.[\w.]{{2,63}}\s*[/|:;]\s*(?P<value>[{_LETTERS}]{{6,64}})"
+    rf"|(?:login|log in|credentials|zugangsdaten)[^\n@]{{0,20}}?[\w.+-]{{1,64}}@"
+    rf"[\w-]{{1,63}}\.[\w.]{{2,63}}[\s,]+(?P<after>[{_LETTERS}]{{6,64}})",
+    re.IGNORECASE,
 )
 _WORD_STATED: Final = re.compile(
     r"\bpass(?:word|code|phrase)(?: (?:for|to|of|on) [^\n.!?:=]{1,30}?)?(?: is| was) "
@@ -91,7 +98,9 @@ _DIGITS_STATED: Final = re.compile(
     rf"{_NAMED}[^\n.!?:=\d]{{0,20}}?(?:\s*[:=]\s*|\s+{_COPULA}\s*:?\s+|"
     "\\s*(?:是|为|為|は|が|है|는|은)\\s*[:\uff1a]?\\s*)"
     r"[\"']?(?!(?:19|20)\d\d(?!\d))(?P<value>\d{4,20})[\"']?(?=\s*(?:[.,;!\n]|$|है|です|입니다|"
-    r"and\b|und\b|y\b|et\b))",
+    r"and\b|und\b|y\b|et\b))"
+    "|(?:密码|密碼|パスワード|비밀번호)\\s*[:\uff1a]?\\s*\\d{4,20}(?![\\d年년])"
+    r"|\bpassphrase\s*[:=]\s*(?:[a-z]{2,12}\s+){3,}[a-z]{2,12}",
     re.IGNORECASE,
 )
 """Digits alone, where nothing follows that would make a count or a year of them."""
@@ -105,7 +114,7 @@ _LOCK_NAME: Final = (
     r"(?:(?:alarm|door|gate|entry|building|front door|garage|safe|lock|locker|keypad|tür|eingangs)"
     r"[- ]?(?:code|combination|pin))"
 )
-_PIN_DIGITS: Final = r"(?:\d{4,8}|\d(?:[ -]\d){3,7})(?![\d\w.,/-]*\d)"
+_PIN_DIGITS: Final = r"(?:\d{4,8}|\d\d[ -]\d\d|\d(?:[ -]\d){3,7})(?![\d\w.,/-]*\d)"
 _PIN: Final = re.compile(
     rf"{_PIN_NAME}[^\n.!?\d]{{0,25}}?(?:\s|:|=|#)(?P<digits>{_PIN_DIGITS})"
     rf"|(?<![\d\w.,/-])(?P<first>\d{{4,8}}|\d(?:[ -]\d){{3,7}})\s+{_COPULA}\s+{_MINE}\s+"
@@ -145,7 +154,9 @@ def holds_password(text: str) -> bool:
     text = bare(text)
     lowered = text.casefold()
     if any(name in lowered for name in _NAMES):
-        if any(map(_is_password, _STATED.finditer(text))) or _QUOTED.search(text):
+        if any(_is_followed(text, name.end()) for name in _NAME.finditer(text)) or _QUOTED.search(
+            text
+        ):
             return True
         if any(map(_is_password, _SAID_BEFORE.finditer(text))) or _DIGITS_STATED.search(text):
             return True
@@ -161,7 +172,18 @@ def holds_password(text: str) -> bool:
     return asks and _SECURITY_ANSWER.search(text) is not None
 
 
-def _is_password(found: re.Match[str]) -> bool:
+def _is_followed(text: str, end: int) -> bool:
+    """Tell whether a password follows a name that ends there, whatever words stand between."""
+    between = _BETWEEN.match(text, end)
+    last = end if between is None else between.end()
+    return any(
+        _is_password(found, bare_link=not text[end : found.start()].strip())
+        for found in _VALUE.finditer(text, end, end + _VALUE_READ)
+        if found.start() <= last
+    )
+
+
+def _is_password(found: re.Match[str], *, bare_link: bool = True) -> bool:
     """Tell whether what follows the word could be one: a letter beside a digit or a symbol."""
     value = found["value"]
     if _NOT_A_VALUE.search(value) or _COUNT.fullmatch(value):
@@ -170,7 +192,7 @@ def _is_password(found: re.Match[str]) -> bool:
     mixed = any(map(str.isdecimal, bare)) and any(map(str.isalpha, bare))
     symbol = any(character in "!@#$%^&*_+=~" for character in value.rstrip(".,;:?)\"'!"))
     stated = bool(found["link"].strip())
-    if found["between"].strip() and not stated:
+    if not bare_link and not stated:
         return False
     return (mixed or (symbol and stated)) and not bare.isdecimal()
 
@@ -182,7 +204,7 @@ def _is_word(found: re.Match[str]) -> bool:
 
 def _is_beside_address(found: re.Match[str]) -> bool:
     """Tell whether what stands beside an e-mail address is a password: no address, no path."""
-    value = found["value"].rstrip(".,;:?)\"'")
+    value = found[found.lastgroup or 0].rstrip(".,;:?)\"'")
     if ("@" in value.strip("@") and "." in value) or "//" in value:
         return False
     return any(map(str.isdecimal, value)) and any(map(str.isalpha, value))

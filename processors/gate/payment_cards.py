@@ -44,7 +44,7 @@ _CARD: Final = re.compile(
     r"debit|credit|\bpaid\b|\bpay\b|\bcharged?\b|"
     r"karte|bezahl|tarjeta|pagad|pagu|\bcarte\b|payé|cartão|\bcarta\b|pagato|paguei|kaart|betaald|"
     r"\bkort|\bkart[aęąy]?\b|kart\u0131[mn]|карт|оплат|thẻ|"
-    r"cvv|cvc|(?<![a-z])exp(?=\W|\d|$)|expires|gültig|"
+    r"(?<![a-z])(?:pan|cc)(?=[\W\d]|$)|cvv|cvc|(?<![a-z])exp(?=\W|\d|$)|expires|gültig|"
     "银行卡|信用卡|卡号|カード|कार्ड|카드|بطاقة|"
     "البطاقة"
 )
