@@ -78,9 +78,9 @@ def bears_out(quote: Reading, statements: Iterable[Reading]) -> bool:
     """Tell whether a quote can be what a statement rests on.
 
     What it says may be in other words ("I quit meat" of "Is vegetarian"): three words of which one
-    tells something are enough, and two where the user speaks of themselves ("I'm veggie"). Fewer must
-    share with the statement what they tell: a word that begins alike, a number, an ideograph. What
-    is made of small words alone ("yes, thanks", "that's right") tells nothing.
+    tells something are enough, and two where the user speaks of themselves ("I'm veggie"). Fewer
+    must share with the statement what they tell: a word that begins alike, a number, an ideograph.
+    What is made of small words alone ("yes, thanks", "that's right") tells nothing.
 
     Args:
         quote: the quote.
