@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from processors.deciding.considered import Item
-from processors.deciding.figures import figures
+from processors.deciding.founding import is_founded
 from processors.expiry import expired
 from processors.versions import Versions
 from schemas.events import MemoriesMerged, RejectionReason
@@ -124,8 +124,9 @@ def _may_be_one(sources: _Sources, item: Item) -> bool:
 
 
 def _founded(sources: _Sources, item: Item) -> bool:
-    """Whether every number of the merged memory stands in one of its sources."""
-    return figures(item.operation.content) <= figures("\n".join(sources.texts))
+    """Whether nothing is told that no source told."""
+    moments = (memory.valid_from for memory in sources.memories)
+    return is_founded(item.operation.content, sources.texts, moments)
 
 
 def _merged(

@@ -208,14 +208,15 @@ def may_state_the_same(one: str, other: str) -> bool:
     return left.equates and right.equates and _rotated(left.words, right.words)
 
 
-def stems(text: str) -> tuple[tuple[str, bool], ...]:
-    """Return the words of a text that mean something, in their order and in one form.
+def form_of(word: str) -> str:
+    """Return a word, in lower case, in the form that stands for its other forms and its equals."""
+    stem = _stem(figure_of(word))
+    return _EQUAL.get(stem, stem)
 
-    Returns:
-        Each word, and whether it is a name. Of a first word, which is capitalised anyway, that is
-        told by nothing: it counts as none.
-    """
-    return tuple((word.meant, word.name is True) for word in _read(text).words)
+
+def is_capital(character: str) -> bool:
+    """Whether a character is a capital letter, of a script that has any."""
+    return character.isupper() or character.istitle()
 
 
 def _alike(one: tuple[_Word, ...], other: tuple[_Word, ...]) -> bool:
@@ -233,7 +234,7 @@ def _read(text: str) -> _Reading:
     normal = normal.replace("\u2019", "'")
     for pattern, meant in _COMPILED:
         normal = pattern.sub(meant, normal)
-    words = _split(normal)
+    words = split(normal)
     equates = _COPULA.match(normal) is not None and _TURNING.isdisjoint(words)
     read = (_word(word, first=place == 0) for place, word in enumerate(words))
     return _Reading(
@@ -256,7 +257,7 @@ def _marked(text: str) -> str:
 
 
 def _marked_word(word: str, *, first: bool) -> str:
-    if word.casefold() in _NEVER_NAMES or not any(map(_is_capital, word[1:] if first else word)):
+    if word.casefold() in _NEVER_NAMES or not any(map(is_capital, word[1:] if first else word)):
         return word
     stem, apostrophe, ending = word.replace("\u2019", "'").rpartition("'")
     if ending == "s":
@@ -264,11 +265,7 @@ def _marked_word(word: str, *, first: bool) -> str:
     return f"{stem}{apostrophe}{ending}{_NAME}"
 
 
-def _is_capital(character: str) -> bool:
-    return character.isupper() or character.istitle()
-
-
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Return words, and each sign that means something as a word of its own.
 
     The marks above and below the letters of many scripts belong to their words.
@@ -310,18 +307,13 @@ def _word(word: str, *, first: bool) -> _Word | None:
     if word in _LITTLE:
         return None
     if not first or _stem(word) in _OPENING_VERBS or not word[0].isalpha():
-        return _Word(meant=_meant(word), name=False)
+        return _Word(meant=form_of(word), name=False)
     return _Word(meant=_EQUAL.get(word, word), name=None)
 
 
 _COMPILED: Final = tuple(
     (re.compile(rf"(?<!\w){pattern}(?!\w)"), meant) for pattern, meant in _PHRASES
 )
-
-
-def _meant(word: str) -> str:
-    stem = _stem(figure_of(word))
-    return _EQUAL.get(stem, stem)
 
 
 def _stem(word: str) -> str:

@@ -96,7 +96,9 @@ RUNS = ("Ran 5 km on Monday.", "Ran 7 km on Wednesday.")
 
 def test_episodes_become_one_memory_that_traces_to_each_of_them() -> None:
     async def run() -> None:
-        extractor = LookingThrough(lambda found: [merge(found, "Runs 5 to 7 km on weekdays.")])
+        extractor = LookingThrough(
+            lambda found: [merge(found, "Ran 5 km on Monday and 7 km on Wednesday.")]
+        )
         desk = SubjectDesk(extractor=extractor)
         await remembering(desk, *RUNS)
         record = started(desk)
@@ -109,7 +111,7 @@ def test_episodes_become_one_memory_that_traces_to_each_of_them() -> None:
         assert sorted(rows[source].memory.content for source in merged.memory.merged_from) == [
             *RUNS
         ]
-        assert live(desk) == ["Runs 5 to 7 km on weekdays."]
+        assert live(desk) == ["Ran 5 km on Monday and 7 km on Wednesday."]
 
     run_virtual(run())
 
