@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from processors.about import canonical_about
+from processors.gate import unreal
 from processors.gate.reading import sentences
 from processors.gate.said import Basis, Said
 from schemas.events import RejectionReason
@@ -36,7 +37,7 @@ _SUPPOSITION: Final = re.compile(
     # Chinese, Japanese, Hindi
     "|(?:假如|假设|如果|要是|假使|倘若)我"
     "(?!有空|有时间|没记错|没弄错|记得没错)"
-    "|もし(?:私|僕|俺|も)|仮に(?:私|僕|俺)"
+    "|もし(?:私|僕|俺|も(?!し))|仮に(?:私|僕|俺)"
     "|मान लीजिए|मान लो"
     "|अगर (?:मैं|मेरे)[^\u0964?]{0,60}"
     "होत"
@@ -45,12 +46,17 @@ _SUPPOSITION: Final = re.compile(
 
 _OWN_QUESTION: Final = re.compile(
     r"(?:so |and |but |hey |hmm |well |also |ok )?(?:"
-    r"(?:am|should|would|could|will|shall|do|did|was) i\b(?! (?:need|have to))"
+    r"(?:am|should|would|could|will|shall|do|did|was) i\b"
+    r"(?! (?:need|have to|(?:ever |already |forget to )?(?:mention|tell|say)))"
     r"|do you think (?:i|i'm|that i)\b|is it true that i\b"
     r"|(?:bin|soll|sollte|konnte|werde|war|habe|muss|darf) ich\b"
     r"|\u00bf?(?:soy|deberia|debo|tengo que|podria|estoy)\b"
     r"|(?:suis-je|devrais-je|dois-je|ai-je|pourrais-je|est-ce que je (?:suis|dois|devrais))\b"
     r")"
+)
+_INVERTED: Final = re.compile(
+    r"[\s\"'(]{0,3}(?:hey |hmm |well |ok )?(?:am|should|shall|do|did) i\b"
+    r"(?! (?:need|have to|(?:ever |already |forget to )?(?:mention|tell|say)))"
 )
 _OWN_QUESTION_UNSPACED: Final = re.compile(
     "我(?:应该|该不该|是不是|要不要|"
@@ -61,7 +67,8 @@ _OWN_QUESTION_UNSPACED: Final = re.compile(
 )
 
 _JOKE: Final = re.compile(
-    r"\b(?:just kidding|just joking|only joking|only kidding|i'm kidding|i'm joking|kidding!|"
+    r"\b(?:just kidding|just joking|only joking|only kidding|i'm kidding(?!(?: you)? not)|"
+    r"i'm joking|kidding!|"
     r"jk|nur spass|war nur (?:ein )?(?:witz|scherz|spass)|kleiner scherz|es broma|"
     r"era broma|estoy bromeando|je plaisante|je rigole|c'est une blague|c'etait une blague)\b"
     r"|(?<!\S)/s(?!\S)"
@@ -131,8 +138,9 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
     if start < 0:
         return None
     about = canonical_about(operation.about)
+    content = said.reading(operation.content).folded
     for _ in range(_PLACES_MAX):
-        if _is_asserted(own, start, start + len(quote), about):
+        if _is_asserted(own, start, start + len(quote), about, content):
             return None
         start = own.find(quote, start + len(quote))
         if start < 0:
@@ -140,20 +148,54 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
     return RejectionReason.NOT_ASSERTED
 
 
-def _is_asserted(own: str, start: int, end: int, about: str) -> bool:
+def _is_asserted(own: str, start: int, end: int, about: str, content: str) -> bool:
     """Tell whether the words between ``start`` and ``end`` are asserted where they stand."""
     if _is_plain(own, start, end):
         return True
     sentence, after = _around(own, start, end)
     if _is_joke(own, sentence, after):
         return False
-    if about == ABOUT_USER and _SPEECH.search(own[max(0, start - _INTRODUCTION) : start]):
+    if about == ABOUT_USER and _is_others_speech(own, start, end):
+        return False
+    if _is_unreal(own, sentence[0], start, end, content):
         return False
     # A supposition rules what follows it, or the quote begins with it.
-    supposed = _SUPPOSITION.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
-    if supposed is not None and supposed.start() < min(end, start + _INTRODUCTION):
-        return False
+    for pattern in (_SUPPOSITION, unreal.SUPPOSED):
+        supposed = pattern.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
+        if supposed is not None and supposed.start() < min(end, start + _INTRODUCTION):
+            return False
     return not _is_question(own, sentence, start)
+
+
+def _is_others_speech(own: str, start: int, end: int) -> bool:
+    """Tell whether words about the user are somebody else's, who is not asked for the facts."""
+    if _SPEECH.search(own[max(0, start - _INTRODUCTION) : start]) is not None:
+        return True
+    before = own[max(0, start - _INTRODUCTION) : start]
+    speech = unreal.OTHERS_SPEECH.search(before) or unreal.OTHERS_SPEECH.match(own, start, end)
+    if speech is None or (speech.string is before and speech.end() < len(before.rstrip())):
+        return False
+    return unreal.EXPERT.search(own, max(0, start - _NEAR), start) is None
+
+
+def _is_unreal(own: str, sentence_start: int, start: int, end: int, content: str) -> bool:
+    """Tell whether the clause of a quote is a wish, a possibility, or past where now is stated."""
+    if unreal.TOLD_AS_SUCH.search(content) is not None:
+        return False
+    for pattern in (unreal.UNREAL, unreal.PAST):
+        if pattern is unreal.PAST and unreal.STILL.match(content) is None:
+            continue
+        for found in pattern.finditer(own, sentence_start, end):
+            # It rules the quote if nothing parts the two, or all of the quote is its clause.
+            ruled = own[found.end() : start] if found.end() <= start else own[found.end() : end]
+            if _CLAUSE_END.search(ruled) is None:
+                return True
+    return False
+
+
+_CLAUSE_END: Final = re.compile(
+    r"[,;:.!?\n]| - |\b(?:but|because|since|so|although|though|while|and (?:i|i'm|my|we|now))\b"
+)
 
 
 def _is_joke(own: str, sentence: tuple[int, int], after: tuple[int, int]) -> bool:
@@ -169,6 +211,8 @@ def _is_plain(own: str, start: int, end: int) -> bool:
     near = own[max(0, start - _NEAR) : end + _NEAR]
     if not near.isascii() or any(mark in near for mark in _JOKING):
         return False
+    if unreal.LOOK.search(near) is not None:
+        return False
     if any(mark in near for mark in _SUPPOSING) or '"' in own[max(0, start - 2) : start]:
         return False
     ending = _ENDING.search(own, max(start, end - 1))
@@ -178,7 +222,8 @@ def _is_plain(own: str, start: int, end: int) -> bool:
 def _is_question(own: str, sentence: tuple[int, int], start: int) -> bool:
     text = own[sentence[0] : sentence[1]]
     if not text.rstrip("\"') ").endswith(("?", "\uff1f", "か", "か\u3002")):
-        return False
+        # "Do I love it!" is none, "am I allergic to nuts or what" is.
+        return not text.rstrip().endswith("!") and _INVERTED.match(own, sentence[0]) is not None
     clause = start
     for found in _OPENERS.finditer(own, sentence[0], start):
         clause = found.end()
