@@ -104,12 +104,13 @@ class Subject:
     """A subject whose turns are decided in the order in which they arrive.
 
     Attributes:
-        all_confirmations: whether the store tells every confirmation or the last one alone.
+        all_confirmations: whether the store tells every confirmation, or the last one alone as the
+            read model does.
         similarity_min: the cosine below which two statements are never the same in other words.
         vectors: by content, the vectors of statements; one that is not there has none.
     """
 
-    all_confirmations: bool = True
+    all_confirmations: bool = False
     similarity_min: float | None = None
     vectors: dict[str, Embedding] = field(default_factory=dict)
     state: SubjectState = field(default_factory=lambda: SubjectState(subject=uuid4()))

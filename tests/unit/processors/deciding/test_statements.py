@@ -555,7 +555,7 @@ def test_an_update_never_retires_a_fact_about_somebody_else() -> None:
 
 
 def test_confirmations_outlive_the_splitting_of_what_they_confirmed() -> None:
-    subject = Subject()
+    subject = Subject(all_confirmations=True)
     for number, content in (
         (1, "Lives in Aachen"),
         (3, "Lives in Aachen"),
