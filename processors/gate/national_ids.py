@@ -114,7 +114,7 @@ _DOCUMENT_TOLD: Final = re.compile(
     r"paspoort|"
     r"paszport\w{0,2}|pasaport\w{0,2}|паспорт\w{0,2}|hộ chiếu|"
     r"driver'?s'? licen[cs]e|driving licen[cs]e|führerschein|permis de conduire|"
-    r"(?:licencia|carn[eé]t?|permiso) de conducir|patente(?: di guida)?|carta de condução|cnh|"
+    r"(?:licencia|carn[eé]t?|permiso) de conducir|patente di guida|carta de condução|cnh|"
     r"rijbewijs|prawo jazdy|körkort|ehliyet\w{0,3}|водительск\w+ (?:удостоверени\w+|прав\w+)|"
     r"identity card|id card|personalausweis|carte d'identité|cédula|carta d'identità)(?!\w)"
     "|护照号?码?|パスポート|여권(?: ?번호)?|जवाज|"

@@ -95,7 +95,7 @@ _COUNT: Final = re.compile(
     re.IGNORECASE,
 )
 _DIGITS_STATED: Final = re.compile(
-    rf"{_NAMED}[^\n.!?:=\d]{{0,20}}?(?:\s*[:=]\s*|\s+{_COPULA}\s*:?\s+|"
+    rf"(?!pass\b){_NAMED}[^\n.!?:=\d]{{0,20}}?(?:\s*[:=]\s*|\s+{_COPULA}\s*:?\s+|"
     "\\s*(?:是|为|為|は|が|है|는|은)\\s*[:\uff1a]?\\s*)"
     r"[\"']?(?!(?:19|20)\d\d(?!\d))(?P<value>\d{4,20})[\"']?(?=\s*(?:[.,;!\n]|$|है|です|입니다|"
     r"and\b|und\b|y\b|et\b))"

@@ -141,7 +141,7 @@ def _is_card(number: Number) -> bool:
         return False
     if len(number.groups) == 1:
         return True
-    most = 0 if number.listed else _BESIDE_MAX
+    most = 0 if number.listed or set(number.groups) == {1} else _BESIDE_MAX
     if not number.uniform or max(number.beside) > most:
         # Lists of years, of dates and of measurements are written in groups too.
         return False
