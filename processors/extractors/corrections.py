@@ -117,7 +117,33 @@ def _with_value(finding: Finding, wrong: str, right: str) -> Finding:
 
 def note(words: str) -> Statement:
     """Return what a user asked to remember, in their own words."""
+    if _WAS.search(words) is not None:
+        return _in_own_words(words)
     bare = words[3:] if words.lower().startswith("my ") else words
-    content = phrases.in_third_person(bare)
-    finding = Finding(slot=Slot.NOTE, content=content[0].upper() + content[1:], value=content)
+    return _in_own_words(phrases.in_third_person(bare))
+
+
+def claim(words: str) -> Statement | None:
+    """Return what a user claims that the operator promised or owes, in their own words.
+
+    It is proposed so that a person sees it: no such claim becomes true by being noted.
+    """
+    return _in_own_words(words) if _CLAIM.match(words) is not None else None
+
+
+def _in_own_words(words: str) -> Statement:
+    finding = Finding(slot=Slot.NOTE, content=words[0].upper() + words[1:], value=words)
     return Statement(about=ABOUT_USER, finding=finding)
+
+
+_WAS: Final = re.compile(r"\b(?:i|we) (?:\w+ )?(?:was|wasn't|were|weren't)\b", re.IGNORECASE)
+"""What stays in the user's words: "they was" would be none of English."""
+
+_CLAIM: Final = re.compile(
+    r"(?:you(?: guys| people)?|your (?:[\w-]+ ){1,2}?|the (?:agent|manager|company|shop|store) |"
+    r"(?:customer )?(?:support|service) )\s?(?:have |has |had |already |still |once ){0,2}"
+    r"(?:promised|guaranteed|assured|offered|granted|agreed|owes?)\b[^.!?]{0,120}?"
+    r"(?:%|\d|\b(?:refund|discount|free|voucher|credit|coupon|compensat|money|waive|replacement|"
+    r"upgrade)\w*)",
+    re.IGNORECASE,
+)

@@ -143,14 +143,27 @@ def _read(words: str, clause: Clause, context: _Context, turn: Turn) -> list[Dra
     words = statements.without_fillers(words)
     if not words:
         return []
-    found, context.subject = statements.read(words, context.subject if clause.continues else None)
-    if not found and context.remembering:
-        found = [corrections.note(words)]
+    found, context.subject = statements.read(
+        words, context.subject if clause.continues else None, goes_on=clause.continues
+    )
+    if not found:
+        found = _noted(words, clause, context)
     if forget is not None:
         found = [replace(it, finding=replace(it.finding, mode=Mode.DENIED)) for it in found]
     return [
         _draft(it, clause, moment or context.moment, forgotten=forget is not None) for it in found
     ]
+
+
+def _noted(words: str, clause: Clause, context: _Context) -> list[Statement]:
+    """Return a note of what no pattern reads, where it was asked for or a person should see it."""
+    claimed = corrections.claim(words)
+    if claimed is not None:
+        return [claimed]
+    # What goes on without a subject of its own speaks of somebody who is not known here.
+    if not context.remembering or clause.continues:
+        return []
+    return [corrections.note(words)]
 
 
 def _draft(

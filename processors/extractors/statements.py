@@ -52,16 +52,22 @@ def without_fillers(words: str) -> str:
     return words
 
 
-def read(words: str, before: Subject | None) -> tuple[list[Statement], Subject | None]:
+def read(
+    words: str, before: Subject | None, *, goes_on: bool = False
+) -> tuple[list[Statement], Subject | None]:
     """Read a clause.
 
     Args:
         words: the clause without fillers.
-        before: the subject of the clause it continues; ``None`` where it stands alone.
+        before: the subject of the clause it continues; ``None`` where it stands alone, or where
+            that subject is not known.
+        goes_on: whether it continues a clause, and has no subject of its own.
 
     Returns:
         What it states, and its subject; ``None`` if it has none that is understood.
     """
+    if goes_on and before is None and _NEWS.match(words) is not None:
+        return [], None
     possession = list(_possessions(words))
     if possession:
         return possession, None
@@ -74,7 +80,9 @@ def read(words: str, before: Subject | None) -> tuple[list[Statement], Subject |
         for finding in predicates.read(predicate)
         if not shared or finding.slot in _SHARED
     ]
-    return [*statements, *_introduced(words)], subject
+    found = [*statements, *_introduced(words)]
+    # "I have a sister who is ill and moved to Rome": what goes on is not said of the user.
+    return found, None if _WHO.search(words) is not None else subject
 
 
 def introduction(words: str) -> tuple[Statement, str] | None:
@@ -121,6 +129,8 @@ def _subject(words: str, before: Subject | None) -> tuple[Subject | None, str]:
     bare = _BARE.match(words) is not None
     if before is None or (bare and not before.is_being):
         return None, ""
+    if before.about == ABOUT_USER and _OF_ANOTHER.match(words) is not None:
+        return None, ""  # "I have a sister who is ill and lives in Rome"
     predicate = f"am {words}" if bare else words
     return _subject_of(before.about, predicate), predicate
 
@@ -259,6 +269,15 @@ _BARE: Final = re.compile(
     r"(?:allergic|vegan|vegetarian|pescatarian|lactose|based|living|working|originally|from)\b",
     re.IGNORECASE,
 )
+_WHO: Final = re.compile(r"\b(?:who|whose)\b", re.IGNORECASE)
+_OF_ANOTHER: Final = re.compile(
+    r"(?:also |now |still )?(?:lives|works|loves|likes|hates|prefers|enjoys|dislikes|comes|eats|"
+    r"keeps|"
+    r"adores|has|is|doesn't)\b",
+    re.IGNORECASE,
+)
+"""A form of a verb that does not go with "I"."""
+
 _BEING: Final = re.compile(r"(?:am|is|are|was|were)\b", re.IGNORECASE)
 
 _OF: Final = rf"my (?:(?P<relation>{RELATIONS})'s )?"

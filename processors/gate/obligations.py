@@ -66,7 +66,8 @@ _SPACED: Final = (
         r"\b(?:promised|guaranteed) by (?:your|the) (?:company|support|agent|store|shop|team)\b"
     ),
     re.compile(
-        rf"\b{_OPERATOR} owes? (?:me|us|him|her|the user)\b|\bis owed\b[^.!?\n]{{0,60}}?(?:\d|"
+        rf"\b{_OPERATOR} (?:still |also |now )?owes? (?:me|us|him|her|the user)\b|"
+        rf"\bis owed\b[^.!?\n]{{0,60}}?(?:\d|"
         rf"{_BENEFIT})"
         rf"|\b(?:am|are|i'm) owed\b[^.!?\n]{{0,60}}?(?:\d|{_BENEFIT})"
     ),
