@@ -26,11 +26,11 @@ _DASH: Final = r"\u002d\u2010-\u2012\u2013\u2212"
 _FIGURE: Final = re.compile(
     # A dash behind a word or another number parts two of them; else it is a sign.
     rf"(?P<before>(?:(?:(?<![\w{_DASH}])|(?<=\s))[{_DASH}]\s?|[<>=~+\u00b1\u2248\u2264\u2265]\s?"
-    rf"|[{_CURRENCY}]\s?)*)"
+    rf"|[{_CURRENCY}]\s?){{0,4}})"
     r"(?P<number>\d+(?:[.,:/-]\d+)*)"
     rf"(?P<behind>\s?[%\u2030\u00b0{_CURRENCY}]|\+)?"
 )
-_BULLET: Final = re.compile(rf"^\s*[{_DASH}+]\s+", re.MULTILINE)
+_BULLET: Final = re.compile(rf"^[^\S\n]*[{_DASH}+][^\S\n]+", re.MULTILINE)
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _DASHES: Final = re.compile(rf"[{_DASH}]")

@@ -5,8 +5,10 @@ rules:
 
 - The gate comes first; what it refuses is rejected with every reason, and what nothing speaks
   against but that a person must decide is flagged.
-- **Slots of one value.** A new value supersedes what held when it was said, in its lineage; where
-  it belongs among older and newer ones is told in :mod:`processors.placement`.
+- **Slots of one value.** A new lasting value supersedes what held when it was said, in its lineage;
+  what may take the place of what is told in :mod:`processors.deciding.one_value`, where it belongs
+  among older and newer ones in :mod:`processors.placement`. What does not hold such a slot is
+  treated as in one of many values.
 - **Slots of many values.** A new value never displaces another. The same statement, live, confirms,
   in whatever slot it was filed. One that was replaced later than this turn was said is confirmed
   too, so that a late turn never revives it.
@@ -14,10 +16,11 @@ rules:
   and of the same slot and about; of another slot or about it counts as an addition, since facts of
   different attributes must not retire each other. A second update of the same memory in one
   proposal is an addition, so that neither is lost. Without a reference it is an addition.
-- **Retract.** The memory that the reference names, or the latest one of that slot and about with
-  the same words, is withdrawn, with the versions next to it in time that state the same. What was
-  said again after this turn stays. After a retraction nothing is revived: the slot is empty, and
-  the next value begins a new lineage, since what never was true is not replaced by anything.
+- **Retract.** The memory that the reference names, if it is of that slot and about, or the latest
+  one of these with the same words, is withdrawn, with the versions next to it in time that state
+  the same. What was said again after this turn stays. After a retraction nothing is revived: the
+  slot is empty, and the next value begins a new lineage, since what never was true is not replaced
+  by anything.
 - **A session's turns** are decided in the order in which they were said, each operation with the
   words, time and zone of the turn that it quotes.
 - **What a person approved** is carried out as of the time of the flagged words.

@@ -287,7 +287,7 @@ def split(text: str) -> list[str]:
             kind[0] == "S"
             or character in _TELLING
             or inner
-            or _begins(character, following, text[:place])
+            or _begins(character, following, text[place - 1 : place])
         ):
             words.append(character)
     return [*words, word] if word else words
@@ -295,7 +295,7 @@ def split(text: str) -> list[str]:
 
 def _begins(character: str, following: str, before: str) -> bool:
     """Whether a mark that means nothing elsewhere is part of what follows: "-5", ".NET"."""
-    apart = not before or not before[-1].isalnum()
+    apart = not before.isalnum()
     return apart and (
         (character == "-" and following.isdigit()) or (character == "." and following.isalnum())
     )
