@@ -13,7 +13,7 @@ from tests.support.pipeline import Pipeline, running_pipeline
 from tests.support.pipeline_checks import assert_audit_passes, assert_one_memory_each
 
 SEED = 20_261_130
-TURNS_IN_ALL = 300
+TURNS_IN_ALL = 160
 
 
 @pytest.fixture(scope="module")

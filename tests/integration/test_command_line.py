@@ -213,7 +213,10 @@ def test_a_locomo_conversation_is_accounted_for(running: Mapping[str, str], tmp_
     assert after["unaccounted"] == 0
     listed = memledger("memories", "--user", "locomo", "--json", environment=running).json()
     said = {(turn["user_text"].strip(), turn["turn_id"]) for turn in turns}
-    assert len(listed["memories"]) == len(said)
+    # What the gate refuses (a sensitive matter, a secret) is told, and everything else is kept.
+    refused = after["closings"]["rejected"] - before["closings"]["rejected"]
+    assert 0 < refused < len(turns) / 20
+    assert len(listed["memories"]) == len(said) - refused
 
 
 def locomo_turns(conversation: dict[str, Any]) -> list[dict[str, Any]]:

@@ -254,6 +254,13 @@ CASES: Final[Mapping[str, tuple[str, ...]]] = {
         "page of 5,000 digits",
         "unknown parameter",
         "unknown method",
+        "a turn that there is not",
+        "a turn that cannot be",
+        "a turn of a user nobody heard of",
+        "a turn of nobody",
+        "a turn of two users",
+        "unknown parameter of a turn",
+        "every turn",
     ),
     "The command line": (
         "user nobody heard of",

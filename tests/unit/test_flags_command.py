@@ -122,7 +122,7 @@ def test_a_flag_that_there_is_not_is_unknown(flag_id: str, tenant: str) -> None:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["flags", *arguments])
+    return CliRunner(env={"COLUMNS": None}).invoke(main, ["flags", *arguments])
 
 
 @pytest.fixture

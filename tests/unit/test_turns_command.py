@@ -95,7 +95,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, [*arguments, "--user", "ann"])
+    return CliRunner(env={"COLUMNS": None}).invoke(main, [*arguments, "--user", "ann"])
 
 
 def test_the_list_tells_by_which_rules_something_was_refused(turns: Turns) -> None:
@@ -162,6 +162,6 @@ def test_what_is_no_position_is_refused_by_name() -> None:
 
 
 def test_a_user_id_that_cannot_be_one_is_refused_whatever_runs() -> None:
-    ran = CliRunner().invoke(main, ["turn", str(TURN), "--user", ""])
+    ran = CliRunner(env={"COLUMNS": None}).invoke(main, ["turn", str(TURN), "--user", ""])
     assert ran.exit_code == 2
     assert "--user" in ran.stderr

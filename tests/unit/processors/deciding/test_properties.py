@@ -225,4 +225,6 @@ def test_a_session_loses_nothing_that_its_turns_would_have_kept(talk: Talk) -> N
     assert {one.turn_id for one in outcome.settled} == {of.turn_id for of in turns}
     for slot in (Slot.RESIDENCE, Slot.PREFERENCE, Slot.DIET, Slot.TASK):
         for about in ("user", "sister"):
-            assert sorted(alone.live(slot, about)) == sorted(together.live(slot, about))
+            # What one turn states of a slot of one value stays side by side, so a session may hold
+            # more than its turns one by one, whose order within a minute tells.
+            assert set(alone.live(slot, about)) <= set(together.live(slot, about))
