@@ -33,6 +33,7 @@ from projections.opening import (
 )
 from projections.outcome_statements import memory_updates, spending_columns, statements
 from projections.read_model import ReadModel, name_tenants, subjects_text
+from projections.side_topics import SideApplier
 from projections.vectors import usable_halves
 from schemas import ids
 from schemas.database import Connection, load_queries
@@ -41,6 +42,8 @@ from schemas.keyring import Keyring
 from schemas.log.sealed import LogRecord
 from schemas.records import Closing
 from schemas.topics import TURNS, memories_topic
+
+NO_SIDES: Final = SideApplier(())
 
 _QUERIES: Final = load_queries("projections", "sql/projector.sql")
 
@@ -70,6 +73,7 @@ class Applier:
         dead_letters: takes what cannot be applied.
         system_subject: the subject that speaks for erased ones and for unreadable records.
         partitions: how many partitions the topics have.
+        sides: what is projected beside the ledger's own topics.
     """
 
     def __init__(
@@ -80,15 +84,20 @@ class Applier:
         *,
         system_subject: UUID,
         partitions: int,
+        sides: SideApplier = NO_SIDES,
     ) -> None:
         self._read_model = read_model
         self._keyring = keyring
         self._dead_letters = dead_letters
         self._system_subject = system_subject
+        self._sides = sides
         self._generation: Final = read_model.generation
         self._memories_topic: Final = memories_topic(read_model.generation)
         self._reader = BatchReader(
-            generation=self._generation, system_subject=system_subject, partitions=partitions
+            generation=self._generation,
+            system_subject=system_subject,
+            partitions=partitions,
+            side_topics=sides.topics,
         )
 
     async def positions(
@@ -169,7 +178,7 @@ class Applier:
             await pipeline.sync()
             _check_moved(moved.rowcount, len(batch.advances))
             # Inside the fence, so no destruction can be committed between this and our rows.
-            keys = await self._keyring.fresh_keys(batch.outcome_subjects)
+            keys = await self._keyring.fresh_keys(batch.opened_subjects)
             opened = open_outcomes(
                 batch.outcomes,
                 keys,
@@ -177,7 +186,8 @@ class Applier:
                 generation=self._generation,
                 system_subject=self._system_subject,
             )
-            poison = (*batch.poison, *opened.poison)
+            beside = await self._sides.apply(connection, batch, keys)
+            poison = (*batch.poison, *opened.poison, *batch.beside_poison, *beside)
             for item in poison:
                 await self._dead_letters.append(item)
             await self._refuse(connection, opened.refused)
@@ -348,7 +358,7 @@ class Applier:
     def _count(self, items: Sequence[LogItem], applied: _Applied) -> None:
         generation, opened = self._generation, applied.opened
         records = [item for item in items if isinstance(item, LogRecord)]
-        for topic in (TURNS, self._memories_topic):
+        for topic in (TURNS, self._memories_topic, *self._sides.topics):
             number = sum(record.position.topic == topic for record in records)
             metrics.RECORDS_APPLIED.labels(generation, topic).inc(number)
         for closed in applied.counted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -66,6 +66,14 @@ class SealedOutcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SealedBeside:
+    """A record of a side topic with its header, not opened yet."""
+
+    record: LogRecord
+    header: Header
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BuriedOutcome:
     """An outcome's tombstone."""
 
@@ -75,7 +83,7 @@ class BuriedOutcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Poison:
-    """A record of the memories topic that cannot be processed.
+    """A record that cannot be processed.
 
     Attributes:
         record: the record.
@@ -106,7 +114,7 @@ class Advance:
 
 @dataclass(kw_only=True, slots=True)
 class Batch:
-    """A polled stretch of both topics, sorted by what has to be done.
+    """A polled stretch of the topics, sorted by what has to be done.
 
     Attributes:
         advances: how far it takes each partition of each topic.
@@ -115,6 +123,8 @@ class Batch:
         outcomes: outcomes to be opened, in the order of each partition.
         buried_outcomes: outcomes that were tombstoned.
         poison: what cannot be processed.
+        beside: records of side topics to be opened, by topic, in the order of each partition.
+        beside_poison: records of side topics that cannot be processed; they close no turn.
     """
 
     advances: dict[TopicPartitionPair, Advance] = field(default_factory=dict)
@@ -123,6 +133,8 @@ class Batch:
     outcomes: list[SealedOutcome] = field(default_factory=list)
     buried_outcomes: list[BuriedOutcome] = field(default_factory=list)
     poison: list[Poison] = field(default_factory=list)
+    beside: dict[str, list[SealedBeside]] = field(default_factory=dict)
+    beside_poison: list[Poison] = field(default_factory=list)
 
     @property
     def partitions(self) -> list[int]:
@@ -130,9 +142,10 @@ class Batch:
         return sorted({partition for _, partition in self.advances})
 
     @property
-    def outcome_subjects(self) -> set[UUID]:
+    def opened_subjects(self) -> set[UUID]:
         """The subjects whose keys are needed."""
-        return {outcome.header.subject for outcome in self.outcomes}
+        beside = {item.header.subject for items in self.beside.values() for item in items}
+        return beside | {outcome.header.subject for outcome in self.outcomes}
 
     @property
     def subjects(self) -> set[UUID]:
@@ -140,7 +153,7 @@ class Batch:
         buried = {turn.subject for turn in self.buried_turns if turn.subject is not None}
         refused = {header.subject for one in self.poison if (header := one.header) is not None}
         turns = {turn.subject for turn in self.turns}
-        return self.outcome_subjects | buried | refused | turns
+        return self.opened_subjects | buried | refused | turns
 
 
 Refusals: TypeAlias = Mapping[LogPosition, Exception]
@@ -157,11 +170,20 @@ class BatchReader:
         system_subject: the subject under which a turn is accounted for whose record names no
             subject that belongs where it stands.
         partitions: how many partitions the topics have.
+        side_topics: topics that are projected beside the ledger's own.
     """
 
-    def __init__(self, *, generation: str, system_subject: UUID, partitions: int) -> None:
+    def __init__(
+        self,
+        *,
+        generation: str,
+        system_subject: UUID,
+        partitions: int,
+        side_topics: Collection[str] = (),
+    ) -> None:
         self._system_subject = system_subject
         self._partitions = partitions
+        self._side_topics = frozenset(side_topics)
         self._memories_topic: Final = memories_topic(generation)
 
     def read(
@@ -200,6 +222,8 @@ class BatchReader:
             self._sort_turn(batch, record)
         elif record.position.topic == self._memories_topic:
             self._sort_outcome(batch, record, refusals)
+        elif record.position.topic in self._side_topics:
+            self._sort_beside(batch, record, refusals)
         else:
             raise AssertionError(f"{record.position.topic} is not a topic of this projection")
 
@@ -243,6 +267,21 @@ class BatchReader:
             batch.poison.append(Poison(record=record, stage="open", error=error))
         else:
             batch.outcomes.append(SealedOutcome(record=record, header=header))
+
+    def _sort_beside(self, batch: Batch, record: LogRecord, refusals: Refusals) -> None:
+        if record.value is None:
+            return  # Whoever writes a tombstone deletes the rows itself, inside the fence.
+        refusal = refusals.get(record.position)
+        if refusal is not None:
+            batch.beside_poison.append(Poison(record=record, stage="project", error=refusal))
+            return
+        try:
+            header = header_in_place(record, self._partitions)
+        except RecordUnaccountable as error:
+            batch.beside_poison.append(Poison(record=record, stage="open", error=error))
+        else:
+            beside = batch.beside.setdefault(record.position.topic, [])
+            beside.append(SealedBeside(record=record, header=header))
 
 
 def _first_appends(turns: Iterable[SeenTurn]) -> list[SeenTurn]:

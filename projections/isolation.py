@@ -75,7 +75,7 @@ class IsolatingApplier:
                 await self.apply(part, positions)
             return
         item = items[0]
-        if isinstance(error, _REFUSED_ROW) and _is_outcome(item):
+        if isinstance(error, _REFUSED_ROW) and _is_opened(item):
             positions.update(
                 await self._applier.apply([item], positions, refusals={item.position: error})
             )
@@ -96,5 +96,6 @@ def _parts(items: Sequence[LogItem]) -> Iterator[Sequence[LogItem]]:
         yield items[middle:]
 
 
-def _is_outcome(item: LogItem) -> bool:
+def _is_opened(item: LogItem) -> bool:
+    """Whether a record's own content makes rows; of a turn the header alone does."""
     return isinstance(item, LogRecord) and item.position.topic != TURNS

@@ -121,7 +121,7 @@ class LogFold:
         refusals: Refusals,
     ) -> None:
         batch = self._reader.read(read, {(self._topic, partition): position}, refusals)
-        states = await known_states(self._keyring.fresh_keys, batch.outcome_subjects)
+        states = await known_states(self._keyring.fresh_keys, batch.opened_subjects)
         sealed = [outcome for outcome in batch.outcomes if outcome.header.subject in states]
         folded.unreadable += len(batch.outcomes) - len(sealed)
         opened = open_outcomes(

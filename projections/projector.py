@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from projections import projector_metrics as metrics
 from projections.apply import Applier, PositionMoved
@@ -17,6 +17,7 @@ from projections.intake import Intake
 from projections.isolation import FAILURES_OF_STORES, IsolatingApplier
 from projections.parking import ParkingLot
 from projections.read_model import ReadModel
+from projections.side_topics import SideApplier, SideTopic
 from projections.waiting import count_waiting_turns
 from schemas.clock import utc_now
 from schemas.errors import MemledgerError
@@ -71,6 +72,7 @@ class Projector:
         keyring: knows the subjects' keys.
         producer: appends dead letters.
         partitions: how many partitions the topics have.
+        sides: what is projected beside the ledger's own topics.
         batch_max: most records of one transaction.
         gather_s: how long to wait for more records after the first one of a batch, in seconds.
         session_timeout_s: how long the broker waits for a silent projector before others take over.
@@ -84,6 +86,7 @@ class Projector:
         keyring: Keyring,
         producer: LogProducer,
         partitions: int,
+        sides: Sequence[SideTopic[Any]] = (),
         batch_max: int = BATCH_RECORDS_MAX,
         gather_s: float = GATHER_S,
         session_timeout_s: float = 10.0,
@@ -91,7 +94,12 @@ class Projector:
         self._read_model = read_model
         self._keyring = keyring
         self._generation: Final = read_model.generation
-        self._topics: Final = (TURNS, memories_topic(read_model.generation))
+        self._sides: Final = SideApplier(sides)
+        self._topics: Final = (
+            TURNS,
+            memories_topic(read_model.generation),
+            *self._sides.topics,
+        )
         self._dead_letters = DeadLetterBox(producer, keyring, generation=self._generation)
         self._parking = ParkingLot(generation=self._generation)
         self._bootstrap = bootstrap
@@ -212,6 +220,7 @@ class Projector:
                 self._dead_letters,
                 system_subject=system.subject,
                 partitions=self._partitions,
+                sides=self._sides,
             )
         return self._applier
 

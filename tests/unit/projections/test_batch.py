@@ -154,7 +154,7 @@ def test_the_subjects_are_those_of_every_record() -> None:
     )
 
     assert batch.subjects == {_SUBJECT, _SYSTEM}
-    assert batch.outcome_subjects == {_SUBJECT}
+    assert batch.opened_subjects == {_SUBJECT}
 
 
 def test_a_turn_in_another_partition_than_its_subjects_is_accounted_for_by_the_system() -> None:
