@@ -14,6 +14,7 @@ The hierarchy::
     ├── FlagDecided               the flag was decided already, and in another way
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
     ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
+    ├── InvalidUserToken          the user token is changed, has ended, or is for another door
     ├── KeyMissing                a key is not there and no destruction of it is recorded: an alarm
     ├── SubjectErased             the destruction of the subject's keys is recorded
     ├── SealBroken                a record's header or payload is not what was sealed
@@ -102,6 +103,10 @@ class KeyringUnavailable(MemledgerError):
 
 class KeyMissing(MemledgerError):
     """A key is not there and no destruction of it is recorded.
+class InvalidUserToken(MemledgerError):
+    """The user token is malformed, was changed, has ended, or is for another door."""
+
+
 
     This is an alarm: the keyring was lost or restored from a stale backup. A reader stops here.
     """

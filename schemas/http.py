@@ -29,6 +29,7 @@ from schemas.errors import (
     InputTooLarge,
     InvalidApiKey,
     InvalidInput,
+    InvalidUserToken,
     KeyringUnavailable,
     LogBusy,
     LogUnavailable,
@@ -81,6 +82,9 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     ),
     InvalidApiKey: ProblemKind(
         status=HTTPStatus.UNAUTHORIZED, title="The API key is missing, malformed or not valid"
+    ),
+    InvalidUserToken: ProblemKind(
+        status=HTTPStatus.UNAUTHORIZED, title="The user token is missing, malformed or not valid"
     ),
     UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
     UnknownFlag: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such flag"),

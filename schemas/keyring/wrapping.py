@@ -81,7 +81,7 @@ class FileEpochKeys:
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (self._directory / "index.key", self._epoch_file(FIRST_EPOCH)):
-            _create(path)
+            create_key(path)
 
     def _epoch_file(self, epoch: int) -> Path:
         return self._directory / f"epoch-{epoch:04d}.key"
@@ -104,7 +104,7 @@ class FileEpochKeys:
         return key
 
 
-def _create(path: Path) -> None:
+def create_key(path: Path) -> None:
     """Write a random key that is there whole or not at all, and never replaces another."""
     if path.exists():
         return
