@@ -98,6 +98,15 @@ def test_any_changed_character_is_refused(data: st.DataObject) -> None:
         maker.verify(token[:place] + other + token[place + 1 :], Audience.MCP)
 
 
+def test_a_signature_has_one_spelling() -> None:
+    """The last character of 32 bytes in base64 has two bits that count for nothing."""
+    maker = tokens()
+    token = minted(maker)
+    for other in set(URL_SAFE) - {token[-1]}:
+        with pytest.raises(InvalidUserToken):
+            maker.verify(token[:-1] + other, Audience.MCP)
+
+
 @given(data=st.data())
 def test_any_changed_byte_is_refused(data: st.DataObject) -> None:
     """What base64 spells is changed, and spelled well again: the signature itself must notice."""
