@@ -1,93 +1,204 @@
 """The block of notes for a prompt: dated data that cannot speak as anything else.
 
 What a memory says was once said by a user, or by whatever the user pasted. So its text is brought
-onto one line, loses every character that a reader does not see, and has its angle brackets escaped:
-it can neither end the block, nor open a tag, nor hide an order.
+onto one line, loses every character that a reader does not see, and has its brackets escaped: it
+can neither end the block, nor open a tag, nor hide an order. The block is the same in every form
+but for how a note is written, and what cuts it out of turns (:mod:`schemas.injection`) knows all of
+them.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Protocol, TypeAlias, overload
 
-from projections.recall import RecalledMemory
-from schemas.injection import BLOCK_END, BLOCK_START, FRAME, NOTE_PREFIX
+from projections.note_text import as_xml_attribute, as_xml_text, escaped
+from schemas.injection import (
+    BLOCK_END,
+    BLOCK_START,
+    FRAME,
+    NOTE_PREFIX,
+    TEMPLATE,
+    XML_NOTE,
+    XML_SINCE,
+    InjectionForm,
+)
 from schemas.memory import ABOUT_USER, Precision, Source
 
-# Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties: what a renderer shows nothing
-# for, tag characters and bidirectional controls among it. Left in place are the joiners, which
-# Persian and the scripts of India need (and families of emoji), and the two selectors of emoji or
-# text style.
-_UNSEEN: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-# Whatever compatibility normalisation makes an angle bracket of is one.
-_BRACKETS: Final = str.maketrans(
-    {
-        "<": "&lt;",
-        "\ufe64": "&lt;",
-        "\uff1c": "&lt;",
-        ">": "&gt;",
-        "\ufe65": "&gt;",
-        "\uff1e": "&gt;",
-    }
-)
+ANTHROPIC_BETA: Final = "mid-conversation-system-clear-at-2026-08-21"
+"""What the header ``anthropic-beta`` must name where a message says when it is cleared; as
+``anthropic`` 2.14 lists it in ``types/anthropic_beta_param.py``."""
+
+Message: TypeAlias = dict[str, str]
+"""One entry of ``messages``, as a provider's interface spells it."""
+
+Injection: TypeAlias = str | Message | None
+"""The notes as they are handed over: the block, or the message that holds it. Without notes an
+empty block, or no message."""
 
 
-def injection(memories: Sequence[RecalledMemory]) -> str:
+class Notable(Protocol):
+    """What a note is made of; every memory that is served or listed has it.
+
+    Attributes:
+        content, about, source: as in a memory.
+        valid_from, valid_from_precision: since when it is true, and how exactly that was told.
+        valid_to: until when it was true; ``None`` while it is.
+    """
+
+    @property
+    def content(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def about(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def source(self) -> Source: ...  # noqa: D102 - described with the class
+
+    @property
+    def valid_from(self) -> datetime: ...  # noqa: D102 - described with the class
+
+    @property
+    def valid_from_precision(self) -> Precision: ...  # noqa: D102 - described with the class
+
+    @property
+    def valid_to(self) -> datetime | None: ...  # noqa: D102 - described with the class
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoteLine:
+    """All that is written of one memory.
+
+    Attributes:
+        content: what it says.
+        about: of whom it speaks.
+        source: who vouches for it.
+        since: the date since when it holds, as exactly as it was told.
+        until: the date until when it held; ``None`` while it does.
+    """
+
+    content: str
+    about: str
+    source: Source
+    since: str
+    until: str | None
+
+
+def note(memory: Notable, form: InjectionForm = InjectionForm.TEXT) -> str:
+    """Return the one line of a memory: since when it holds, of whom it speaks, what it says.
+
+    Dates are those of UTC. Who said it, or about whom it is, stands there where it is not the user.
+    """
+    return write_note(line_of(memory), form)
+
+
+def block(memories: Sequence[Notable], form: InjectionForm = InjectionForm.TEXT) -> str:
     """Return the block of notes for these memories, in their order; empty for none.
 
-    Each note is one line: since when it holds (a UTC date), until when if that is over, who said
-    it or about whom if that is not the user, and what it says.
+    It is what a model reads, whatever carries it: for the forms that are messages, their content.
     """
-    if not memories:
-        return ""
-    return "\n".join([BLOCK_START, FRAME, *(_note(memory) for memory in memories), BLOCK_END])
+    return write_block([line_of(memory) for memory in memories], form)
 
 
-def escaped(text: str) -> str:
-    """Return ``text`` on one line, without unseen characters, its angle brackets escaped.
+@overload
+def injection(memories: Sequence[Notable]) -> str: ...
 
-    An ampersand stays as it is: what stands here is for a model to read, never to be unescaped.
+
+@overload
+def injection(memories: Sequence[Notable], form: InjectionForm) -> Injection: ...
+
+
+def injection(memories: Sequence[Notable], form: InjectionForm = InjectionForm.TEXT) -> Injection:
+    """Return the notes as a form hands them over.
+
+    A message belongs right behind the newest message of the user, and stays there, unchanged, in
+    every later request: what was sent before is then a prefix of what is sent next, and a provider
+    finds it in its cache. Anthropic's is shown to the model for that turn alone, and costs nothing
+    later.
     """
-    visible = "".join(
-        # Controls become blanks and not nothing, so that no two words grow together.
-        " " if unicodedata.category(character) == "Cc" else character
-        for character in _UNSEEN.sub("", text)
-        if unicodedata.category(character) != "Cs"
+    return carried(block(memories, form), form)
+
+
+def carried(text: str, form: InjectionForm) -> Injection:
+    """Return a block as its form hands it over."""
+    match form:
+        case InjectionForm.TEXT | InjectionForm.XML:
+            return text
+        case InjectionForm.ANTHROPIC:
+            message = {"role": "system", "content": text, "clear_at": "next_user_message"}
+        case InjectionForm.OPENAI:
+            # Newer models read it as a developer's message; servers of one's own know no other.
+            message = {"role": "system", "content": text}
+    return message if text else None
+
+
+def headers_of(form: InjectionForm) -> Mapping[str, str]:
+    """Return the headers that a request needs in which a form's message stands."""
+    return {"anthropic-beta": ANTHROPIC_BETA} if form is InjectionForm.ANTHROPIC else {}
+
+
+def line_of(memory: Notable) -> NoteLine:
+    """Return all that is written of a memory."""
+    return NoteLine(
+        content=memory.content,
+        about=memory.about,
+        source=memory.source,
+        since=as_told(memory.valid_from, memory.valid_from_precision),
+        until=None if memory.valid_to is None else _date(memory.valid_to),
     )
-    # Splitting also ends at the separators of lines and paragraphs.
-    return " ".join(visible.split()).translate(_BRACKETS)
 
 
-def _note(memory: RecalledMemory) -> str:
-    dates = as_told(memory.valid_from, memory.valid_from_precision)
-    if memory.valid_to is not None:
-        dates += f" to {_date(memory.valid_to)}"
-    return f"{NOTE_PREFIX}{dates}{_of_whom(memory)}: {escaped(memory.content)}"
+def write_block(lines: Sequence[NoteLine], form: InjectionForm, template: int = TEMPLATE) -> str:
+    """Return the block of some lines as a version of the template writes it; empty for none.
+
+    Raises:
+        ValueError: there is no such version.
+    """
+    if template != TEMPLATE:
+        raise ValueError(f"version {template} of the notes' template is not known")
+    if not lines:
+        return ""
+    notes = (write_note(line, form) for line in lines)
+    return "\n".join([BLOCK_START, FRAME, *notes, BLOCK_END])
 
 
-def _of_whom(memory: RecalledMemory) -> str:
-    """Return who said it or whom it is about, where that is not the user."""
-    if memory.source is Source.ASSISTANT:
-        return " (said by the assistant)"
-    return "" if memory.about == ABOUT_USER else f" (about {escaped(memory.about)})"
+def write_note(line: NoteLine, form: InjectionForm) -> str:
+    """Return one line."""
+    return _as_element(line) if form is InjectionForm.XML else _as_text(line)
+
+
+def _as_text(line: NoteLine) -> str:
+    dates = line.since if line.until is None else f"{line.since} to {line.until}"
+    if line.source is Source.ASSISTANT:
+        of_whom = " (said by the assistant)"
+    else:
+        of_whom = "" if line.about == ABOUT_USER else f" (about {escaped(line.about)})"
+    return f"{NOTE_PREFIX}{dates}{of_whom}: {escaped(line.content)}"
+
+
+def _as_element(line: NoteLine) -> str:
+    attributes = {XML_SINCE: line.since}
+    if line.until is not None:
+        attributes["until"] = line.until
+    if line.source is Source.ASSISTANT:
+        attributes["said-by"] = "assistant"
+    elif line.about != ABOUT_USER:
+        attributes["about"] = line.about
+    written = "".join(f' {name}="{as_xml_attribute(value)}"' for name, value in attributes.items())
+    return f"<{XML_NOTE}{written}>{as_xml_text(line.content)}</{XML_NOTE}>"
 
 
 def as_told(moment: datetime, precision: Precision) -> str:
     """Return a date as exactly as it was told."""
     match precision:
         case Precision.YEAR:
-            return f"{moment:%Y}"
+            return f"{moment.astimezone(UTC).year:04}"
         case Precision.MONTH:
-            return f"{moment:%Y-%m}"
+            return _date(moment)[:7]
     return _date(moment)
 
 
 def _date(moment: datetime) -> str:
-    return moment.date().isoformat()
+    return moment.astimezone(UTC).date().isoformat()
