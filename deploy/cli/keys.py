@@ -11,6 +11,7 @@ from deploy.addresses import resolve, running_settings
 from deploy.cli.output import json_option, print_json
 from deploy.wiring import keyring_of
 from schemas.errors import InvalidInput
+from schemas.keyring.signing import SigningKeys
 from schemas.settings import DEFAULT_TENANT
 from schemas.text import clean_identifier
 
@@ -70,6 +71,21 @@ def revoke(*, key_id: str, as_json: bool) -> None:
         print_json({"revoked": key_id})
     else:
         click.echo(f"revoked {key_id}")
+
+
+@keys.command("rotate-user-tokens")
+@click.option("--end-older", is_flag=True, help="End every user token that there is.")
+@json_option
+def rotate_user_tokens(*, end_older: bool, as_json: bool) -> None:
+    """Sign user tokens with a new key; what older keys signed stays good until it ends."""
+    signing = SigningKeys(running_settings().keys_home)
+    number = signing.rotate()
+    ended = signing.remove_before(number) if end_older else []
+    if as_json:
+        print_json({"number": number, "ended": ended})
+    else:
+        more = f", and {len(ended)} older keys were removed" if ended else ""
+        click.echo(f"user tokens are signed with key {number} now{more}")
 
 
 async def _create(tenant: str, *, new_tenant: bool) -> tuple[str, list[str]]:

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from deploy.addresses import Addresses, resolve
 from deploy.processes.health import Health, health_routes
 from deploy.processes.serving import run_process, serving
+from deploy.processes.user_tokens import user_token_router
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.command_routes import Caller, command_router
@@ -34,11 +35,13 @@ from schemas.http import bearer_token, install_problem_handlers
 from schemas.http_body import JsonBodies
 from schemas.keyring import Keyring
 from schemas.keyring.api_keys import ApiKey
+from schemas.keyring.signing import SigningKeys
 from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
 from schemas.settings import Settings
 from schemas.topics import TURNS
+from schemas.user_tokens import UserTokens
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +107,9 @@ def make_app(
         tenant = await keyring.authenticate(token)
         return Caller(tenant=tenant, name=f"api-key {ApiKey.parse(token).key_id}")
 
+    async def holder_of(token: str) -> tuple[str, str]:
+        return await keyring.authenticate(token), ApiKey.parse(token).key_id
+
     async def find_subject(tenant: str, user_id: str) -> UUID | None:
         found = await keyring.subjects_for(tenant, [user_id], create=False)
         return found[user_id].subject if user_id in found else None
@@ -156,6 +162,8 @@ def make_app(
             find_subject=find_subject,
         )
     )
+
+    app.include_router(user_token_router(UserTokens(SigningKeys(settings.keys_home)), holder_of))
 
     async def not_ready() -> str | None:
         return await _unreachable(keyring, read_model, bootstrap=addresses.kafka_bootstrap)

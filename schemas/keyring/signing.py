@@ -6,6 +6,7 @@ and a new one is made.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -46,7 +47,7 @@ class SigningKeys:
         self._kept_s = kept_s
         self._clock = clock
         self._keys: dict[int, bytes] = {}
-        self._read_at = -kept_s
+        self._read_at = -math.inf
 
     def newest(self) -> tuple[int, bytes]:
         """Return the number of the newest key, and the key; the first one is made where none is.
@@ -77,16 +78,37 @@ class SigningKeys:
         Raises:
             KeyMissing: it cannot be made.
         """
-        number = max(self._current(), default=0) + 1
+        number = max(self._read(), default=0) + 1
         self._create(number)
         return number
+
+    def remove_before(self, number: int) -> list[int]:
+        """Remove every key in front of one, and return their numbers: what they signed ends.
+
+        Raises:
+            KeyMissing: one cannot be removed.
+        """
+        older = sorted(known for known in self._read() if known < number)
+        for known in older:
+            path = self._path(known)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise KeyMissing(
+                    f"{path} cannot be removed: {error.strerror}; remove it yourself"
+                ) from error
+        self._read_at = -math.inf
+        return older
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"user-tokens-{number:04d}.key"
 
     def _create(self, number: int) -> None:
         if number > _NUMBER_MAX:
             raise KeyMissing(
                 f"{self._directory} holds the last key for user tokens that can be: remove old ones"
             )
-        path = self._directory / f"user-tokens-{number:04d}.key"
+        path = self._path(number)
         try:
             create_key(path)
         except OSError as error:
@@ -94,7 +116,7 @@ class SigningKeys:
                 f"{path} cannot be made: {error.strerror}; let this process write there once, or "
                 f"put a file of {KEY_BYTES} random bytes in its place"
             ) from error
-        self._read_at = -self._kept_s
+        self._read_at = -math.inf
 
     def _current(self) -> dict[int, bytes]:
         now = self._clock()

@@ -146,6 +146,7 @@ def _raised(kind: type[MemledgerError]) -> MemledgerError:
         "POST /v1/memories",
         "POST /v1/flags/{flag_id}",
         "POST /v1/conversations/end",
+        "POST /v1/user-tokens",
     ],
 )
 def test_the_fields_of_a_body_are_documented(heading: str) -> None:

@@ -272,6 +272,13 @@ class TestSigningKeys:
         assert keys.numbered(1) is None
         assert keys.newest()[0] == 2
 
+    def test_older_keys_are_removed_and_the_newest_is_left(self, tmp_path: Path) -> None:
+        keys = SigningKeys(tmp_path)
+        keys.newest()
+        keys.rotate()
+        assert keys.remove_before(keys.rotate()) == [1, 2]
+        assert (keys.newest()[0], keys.numbered(2)) == (3, None)
+
     def test_a_broken_key_and_a_directory_that_is_not_there_are_told(self, tmp_path: Path) -> None:
         with pytest.raises(KeyMissing, match="cannot be read"):
             SigningKeys(tmp_path / "none").newest()
