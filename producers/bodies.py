@@ -217,4 +217,6 @@ def _wanted(model: type[BaseModel], place: list[str]) -> str:
         return f"send a time in quotes, such as {_EXAMPLE}"
     if kinds == [str]:
         return "send a JSON string, in quotes"
+    if kinds == [bool]:
+        return "send true or false"
     return "send a whole number" if kinds == [int] else "send a JSON string or a number"

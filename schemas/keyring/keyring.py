@@ -186,6 +186,18 @@ class Keyring:
         """
         return await self._authenticator.authenticate(token)
 
+    async def tenant_of_api_key(self, key_id: str) -> str | None:
+        """Return the tenant of a valid API key by its id; ``None`` where there is no such key."""
+        return await self._authenticator.tenant_of(key_id)
+
+    async def has_tenant(self, name: str) -> bool:
+        """Tell whether there is a tenant of that name."""
+        try:
+            await self._tenant_id(name)
+        except UnknownTenant:
+            return False
+        return True
+
     # Subjects
 
     async def subjects_for(
