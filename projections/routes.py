@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 
-from projections.injection import injection
+from projections.injection import Injection, headers_of, injection
 from projections.memories import LIMIT_DEFAULT as PAGE_DEFAULT
 from projections.memories import LIMIT_MAX as PAGE_MAX
 from projections.memories import Memories, MemoryPage
@@ -29,6 +29,7 @@ from projections.recall import (
 from schemas.errors import InvalidInput
 from schemas.http_body import JsonBodies
 from schemas.http_query import require_plain_query
+from schemas.injection import InjectionForm
 from schemas.json_text import decode_json, require_names_once
 from schemas.text import clean_user_id
 
@@ -80,6 +81,13 @@ class RecallBody(BaseModel):
         default=None, description="What the ledger knew at this moment; told likewise."
     )
     explain: bool = Field(default=False, description="Tell why this was served.")
+    format: InjectionForm = Field(
+        default=InjectionForm.TEXT,
+        # Its names are texts, which a strict model would not take for them.
+        strict=False,
+        description="How `injection` hands the notes over: as a block of text or of XML, or as a "
+        "message for the middle of the messages of Anthropic's or OpenAI's interface.",
+    )
 
 
 class MemoriesQuery(BaseModel):
@@ -108,12 +116,17 @@ class RecallAnswer:
     """A recall as it is answered over HTTP; see :class:`~projections.recall.RecallResult`.
 
     Attributes:
-        injection: the memories as a block of notes for a prompt; empty where there are none.
+        format: how the notes are handed over.
+        injection: the memories as notes for a prompt, as ``format`` has them: a block, empty where
+            there are none; or a message that holds the block, null where there are none.
+        injection_headers: headers that a request needs in which the message stands.
     """
 
     recall_id: UUID
     memories: tuple[RecalledMemory, ...]
-    injection: str
+    format: InjectionForm
+    injection: Injection
+    injection_headers: Mapping[str, str]
     reason: EmptyReason | None
     unsearchable: int
     policy: str
@@ -171,7 +184,9 @@ def query_router(
         return RecallAnswer(
             recall_id=result.recall_id,
             memories=result.memories,
-            injection=injection(result.memories),
+            format=body.format,
+            injection=injection(result.memories, body.format),
+            injection_headers=headers_of(body.format),
             reason=result.reason,
             unsearchable=result.unsearchable,
             policy=result.policy,

@@ -14,9 +14,10 @@ import click
 
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
+from deploy.home import dump_json
 from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.canary import ModelRecords, VerifiedEmbedder
-from projections.injection import as_told, injection
+from projections.injection import as_told, headers_of, injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
 from projections.recall import (
@@ -29,6 +30,7 @@ from projections.recall import (
     RecallResult,
 )
 from schemas.errors import InvalidInput
+from schemas.injection import InjectionForm
 from schemas.memory import Source
 from schemas.ports import Embedder
 from schemas.settings import DEFAULT_TENANT, Settings
@@ -78,6 +80,12 @@ def user_options(verb: Verb) -> Verb:
 @click.option("--as-of", type=Moment(), help="What was true at this time.")
 @click.option("--known-at", type=Moment(), help="What the ledger knew at this time.")
 @click.option("--explain", is_flag=True, help="Show threshold, candidates and the injection block.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in InjectionForm]),
+    help="Show the notes as they are handed to a model; in JSON, text without it.",
+)
 @json_option
 def recall(
     *,
@@ -89,9 +97,11 @@ def recall(
     as_of: datetime | None,
     known_at: datetime | None,
     explain: bool,
+    form: str | None,
     as_json: bool,
 ) -> None:
     """Show what would be recalled for QUESTION."""
+    handed_as = InjectionForm.TEXT if form is None else InjectionForm(form)
     clean_text("QUESTION", question, max_characters=QUERY_CHARACTERS_MAX)
     if min_similarity is not None and math.isnan(min_similarity):  # which is in every range
         raise InvalidInput(
@@ -119,7 +129,7 @@ def recall(
 
     result = asyncio.run(_with_read_model(tenant, user, ask))
     if as_json:
-        print_json({**asdict(result), "injection": injection(result.memories)})
+        print_json({**asdict(result), **_handed_over(result, handed_as)})
         return
     rows = table("score", "memory", "about", "since", "by")
     for memory in result.memories:
@@ -141,6 +151,9 @@ def recall(
         )
     if explain:
         _print_explanation(result)
+    if explain or form is not None:
+        handed = injection(result.memories, handed_as)
+        click.echo(f"\n{handed if isinstance(handed, str) else dump_json(handed)}")
 
 
 @click.command()
@@ -217,6 +230,15 @@ async def _with_read_model(
         return await ask(read_model, verified, subject, settings)
 
 
+def _handed_over(result: RecallResult, form: InjectionForm) -> dict[str, object]:
+    """Return what an answer tells of the notes, as the HTTP API does."""
+    return {
+        "format": form.value,
+        "injection": injection(result.memories, form),
+        "injection_headers": dict(headers_of(form)),
+    }
+
+
 def _print_explanation(result: RecallResult) -> None:
     explanation = result.explanation
     if explanation is not None:
@@ -225,7 +247,6 @@ def _print_explanation(result: RecallResult) -> None:
             f"\n{explanation.embedder}: threshold {explanation.min_similarity:.2f}, "
             f"{explanation.stored} held true, {explanation.searched} searched, nearest {nearest}"
         )
-    click.echo(f"\n{injection(result.memories)}")
 
 
 def _period(memory: ListedMemory | RecalledMemory) -> str:
