@@ -12,9 +12,10 @@ The hierarchy::
     ├── UnknownFlag               the tenant has no such flag
     ├── UnknownTurn               the user has no such turn
     ├── FlagDecided               the flag was decided already, and in another way
+    ├── CommandRefused            a command on files is refused; its message is for the model
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
-    ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
     ├── InvalidUserToken          the user token is changed, has ended, or is for another door
+    ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
     ├── KeyMissing                a key is not there and no destruction of it is recorded: an alarm
     ├── SubjectErased             the destruction of the subject's keys is recorded
     ├── SealBroken                a record's header or payload is not what was sealed
@@ -24,6 +25,7 @@ The hierarchy::
     │   └── LogBusy               ... since the producer's queue is full: try again later
     ├── ReadModelUnavailable      Postgres cannot be reached or refused
     │   └── NotCaughtUp           the awaited position was not projected before the deadline
+    │       └── ResultPending     ... nor the result of a command on files
     ├── ExtractionFailed          the extractor gave no usable answer
     │   └── ExtractionRejected    ... and asking again would not help
     ├── ExtractorUnavailable      the extractor cannot be asked: no turn is at fault
@@ -93,8 +95,16 @@ class FlagDecided(MemledgerError):
     """The flag was decided already, and in another way: the first decision counts."""
 
 
+class CommandRefused(MemledgerError):
+    """A command of the memory tool is refused; the message goes back to the model as it is."""
+
+
 class InvalidApiKey(MemledgerError):
     """The API key is missing, malformed, unknown or revoked."""
+
+
+class InvalidUserToken(MemledgerError):
+    """The user token is malformed, was changed, has ended, or is for another door."""
 
 
 class KeyringUnavailable(MemledgerError):
@@ -103,10 +113,6 @@ class KeyringUnavailable(MemledgerError):
 
 class KeyMissing(MemledgerError):
     """A key is not there and no destruction of it is recorded.
-class InvalidUserToken(MemledgerError):
-    """The user token is malformed, was changed, has ended, or is for another door."""
-
-
 
     This is an alarm: the keyring was lost or restored from a stale backup. A reader stops here.
     """
@@ -142,6 +148,10 @@ class ReadModelUnavailable(MemledgerError):
 
 class NotCaughtUp(ReadModelUnavailable):
     """The awaited position was not projected before the deadline."""
+
+
+class ResultPending(NotCaughtUp):
+    """A command on files stands in the log, and its result was not known before the deadline."""
 
 
 class ExtractionFailed(MemledgerError):

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from schemas.commands import ConsolidationStart, Curation, SessionEnd
 from schemas.errors import RecordInvalid, UnknownSchema
+from schemas.files import FileCommand
 from schemas.memory import Record
 from schemas.proposals import Proposal
 from schemas.records import DeadLetter, Outcome, Turn
@@ -62,6 +63,7 @@ SCHEMAS: Final[tuple[Schema, ...]] = (
     Schema(name="consolidation", version=1, model=ConsolidationStart, upcasters={}),
     Schema(name="proposal", version=2, model=Proposal, upcasters={1: _as_it_is}),
     Schema(name="outcome", version=2, model=Outcome, upcasters={1: _outcome_2}),
+    Schema(name="file-command", version=1, model=FileCommand, upcasters={}),
     Schema(name="dead-letter", version=1, model=DeadLetter, upcasters={}),
 )
 

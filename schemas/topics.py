@@ -10,6 +10,7 @@ from typing import Final
 from schemas.errors import ConfigurationError
 
 TURNS: Final = "memledger.turns"
+FILES: Final = "memledger.files"
 DEAD_LETTERS: Final = "memledger.dead-letters"
 
 RECORD_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -86,7 +87,7 @@ def checked_generation(generation: str) -> str:
 
 def ledger_topics(generation: str, partitions: int) -> tuple[Topic, ...]:
     """Return every topic that a pipeline of one generation needs."""
-    names = (TURNS, proposals_topic(generation), memories_topic(generation), DEAD_LETTERS)
+    names = (TURNS, FILES, proposals_topic(generation), memories_topic(generation), DEAD_LETTERS)
     return tuple(
         Topic(name=name, partitions=partitions, settings=LEDGER_SETTINGS) for name in names
     )

@@ -14,6 +14,7 @@ from schemas.log.sealed import open_record
 from schemas.memory import Record
 from schemas.registry import SCHEMAS
 from schemas.topics import TURNS, memories_topic
+from tests.histories.files_folding import fold_files
 from tests.histories.golden import GoldenLog, PlainRecord, SealedBytes
 
 _MODELS = {schema.name: schema.model for schema in SCHEMAS}
@@ -48,6 +49,7 @@ def fold_log(log: GoldenLog) -> Any:
         ],
         "buried_turns": sorted(str(buried.turn_id) for buried in batch.buried_turns),
         "subjects": [_state(states[subject]) for subject in sorted(states)],
+        "files": fold_files(log),
         "doubled_outcomes": opened.duplicates,
         "erased_outcomes": sorted(str(erased.outcome_id) for erased in opened.erased),
         "buried_outcomes": sorted(str(buried.outcome_id) for buried in batch.buried_outcomes),

@@ -24,6 +24,7 @@ from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing, DeadLetter, Origin
 from schemas.slots import Slot
 from tests.histories.beside_turns import write_scenes_beside_turns
+from tests.histories.files import write_file_commands
 from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog
 from tests.histories.made import embedding, memory_of, operation
@@ -55,6 +56,7 @@ def today(name: str) -> GoldenLog:
     forgotten_turn = _forgotten_turn(writer)
     _erased_user(writer)
     write_scenes_beside_turns(writer, DAN)
+    write_file_commands(writer, DAN)
     keys = key_material([ANN, DAN, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
     log = GoldenLog(
         name=name, plain=tuple(writer.plain), sealed=tuple(writer.sealed), keys=keys, folded=None

@@ -14,6 +14,7 @@ from uuid import UUID
 from schemas import ids
 from schemas.commands import ConsolidationStart, Curation, SessionEnd
 from schemas.events import MemoryEvent
+from schemas.files import FileChange, FileCommand
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import LogRecord, SealedRecord, seal_record
 from schemas.memory import Record
@@ -21,7 +22,7 @@ from schemas.partitioning import partition_for
 from schemas.proposals import InvalidItem, Operation, Proposal, Usage
 from schemas.records import Closes, Closing, DeadLetter, Origin, Outcome, Turn
 from schemas.registry import schema_of
-from schemas.topics import DEAD_LETTERS, TURNS, memories_topic, proposals_topic
+from schemas.topics import DEAD_LETTERS, FILES, TURNS, memories_topic, proposals_topic
 from schemas.tree import SeedSet, address_for
 from tests.histories.folding import payload_of
 from tests.histories.golden import (
@@ -172,6 +173,24 @@ class GoldenWriter:
             address=written.address,
         )
         return written
+
+    def file_command(
+        self, note: str, keys: SubjectKeys, client_id: str, change: FileChange, *, minutes: float
+    ) -> int:
+        """Append a command on a subject's files and return its offset."""
+        command = FileCommand(
+            command_id=ids.file_command_id(keys.id_secret, client_id),
+            change=change,
+            received_at=at(minutes),
+        )
+        return self._append(
+            note,
+            (FILES, partition_for(keys.subject, PARTITIONS)),
+            command,
+            keys=keys,
+            record_id=command.command_id,
+            address=address_for(command.received_at, command.command_id),
+        )
 
     def append_again(self, note: str, written: WrittenTurn, fault: Fault | None = None) -> None:
         """Append a turn's record, for the first time or once more."""
