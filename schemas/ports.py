@@ -55,6 +55,26 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts how many tokens a text takes.
+
+    Attributes:
+        name: what counts.
+        exact: whether it is a model's own tokenizer; else it rather says too many.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - described with the class
+
+    @property
+    def exact(self) -> bool: ...  # noqa: D102 - described with the class
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownMemory:
     """A live memory that an extractor is shown, under the short name it may refer to it by."""
