@@ -11,7 +11,7 @@ from schemas.ports import Extractor
 from schemas.settings import Settings
 from tests.contracts.extractors import ExtractorContract
 from tests.support.model_fake import ModelFake, echo, model_fake_in_thread
-from tests.support.model_fake.asked import Interface
+from tests.support.model_fake.chat import Interface
 
 
 class _BuiltIn(ExtractorContract):

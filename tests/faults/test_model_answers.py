@@ -41,7 +41,7 @@ from tests.support.model_fake import (
     slowly,
     status,
 )
-from tests.support.model_fake.asked import Interface
+from tests.support.model_fake.chat import Interface
 from tests.support.one_process import OneProcess, Placed, opened_pipeline
 from tests.support.waiting import eventually
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from deploy.cli import main
 from tests.support.model_fake import ModelFake, item, malformed, model_fake_in_thread, said
-from tests.support.model_fake.asked import Interface
+from tests.support.model_fake.chat import Interface
 
 CASE: dict[str, Any] = {
     "language": "en",

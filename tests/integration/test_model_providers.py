@@ -51,7 +51,7 @@ from tests.support.model_fake import (
     slowly,
     status,
 )
-from tests.support.model_fake.asked import Interface
+from tests.support.model_fake.chat import Interface
 from tests.support.model_fake.replies import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 
 SAID = "I live in Bern. I love tea."

@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-Interface = Literal["anthropic", "openai"]
+from tests.support.model_fake.chat import Interface, chat_problems
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 _USER = re.compile(r"<user[^>]*>\n(.*?)\n</user>", re.DOTALL)
@@ -23,11 +23,18 @@ class Asked:
         interface: whose it speaks.
         headers: by their names in lower case.
         body: the decoded body.
+        raw: the body as it came.
     """
 
     interface: Interface
     headers: Mapping[str, str]
     body: dict[str, Any]
+    raw: bytes = b""
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether a chat app asks, and no extractor: it asks for no format."""
+        return "output_config" not in self.body and "response_format" not in self.body
 
     @property
     def system(self) -> str:
@@ -71,6 +78,8 @@ class Asked:
             found.append("no key")
         if not self.body.get("model"):
             found.append("no model")
+        if self.is_chat:
+            return found + chat_problems(self.interface, self.headers, self.body)
         try:
             found += self._anthropic() if self.interface == "anthropic" else self._openai()
             found += _not_strict(self.schema)

@@ -18,7 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from tests.support.model_fake.asked import Asked, Interface
+from tests.support.model_fake.asked import Asked
+from tests.support.model_fake.chat import Interface
 from tests.support.model_fake.replies import (
     CACHED_TOKENS,
     INPUT_TOKENS,
@@ -80,6 +81,7 @@ class ModelFake:
             interface=interface,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=await request.json(),
+            raw=await request.body(),
         )
         self.asked.append(asked)
         problems = asked.problems()
