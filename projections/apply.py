@@ -23,6 +23,7 @@ from projections.batch import (
 )
 from projections.columns import ChangeGroup, grouped, insert_columns
 from projections.dead_letters import DeadLetterBox
+from projections.deletion_fold import up_to_deletions
 from projections.fence import FENCE_LOCK_CLASS
 from projections.opening import (
     ErasedOutcome,
@@ -194,9 +195,12 @@ class Applier:
             counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
-            changed, left_out = await self._change(connection, counted)
-            for name, columns in statements(counted):
-                await _execute(connection, name, columns)
+            changed: list[tuple[int, Cursor]] = []
+            left_out = 0
+            for stretch in up_to_deletions(counted):
+                left_out += await self._change(connection, stretch, changed)
+                for name, columns in statements(stretch):
+                    await _execute(connection, name, columns)
             await self._spend(connection, counted)
             await self._finish(connection, batch, counted)
             # What Postgres refuses is raised here and not by the commit.
@@ -304,21 +308,25 @@ class Applier:
             await _execute(connection, "bury_turns", columns)
 
     async def _change(
-        self, connection: Connection, counted: Sequence[OpenedOutcome]
-    ) -> tuple[list[tuple[int, Cursor]], int]:
-        """Send what outcomes change.
+        self,
+        connection: Connection,
+        counted: Sequence[OpenedOutcome],
+        changed: list[tuple[int, Cursor]],
+    ) -> int:
+        """Send what outcomes change, and return the number of vectors left out.
 
-        Returns:
-            How many versions each statement names, with what will tell how many it found; and the
-            number of vectors left out.
+        Args:
+            connection: inside the transaction.
+            counted: the outcomes.
+            changed: takes how many versions each statement names, with what will tell how many it
+                found.
         """
-        changed: list[tuple[int, Cursor]] = []
         left_out = 0
         for group in grouped(change for opened in counted for change in opened.changes):
             left_out += await self._insert(connection, group)
             for name, columns, versions in memory_updates(group):
                 changed.append((versions, await connection.execute(_QUERIES[name], columns)))
-        return changed, left_out
+        return left_out
 
     async def _insert(self, connection: Connection, group: ChangeGroup) -> int:
         if not group.inserts:

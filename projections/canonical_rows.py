@@ -50,6 +50,8 @@ MEMORY_COLUMNS: Final = (
     "merged_into",
     "merged_valid_from",
     "merged_at",
+    "curated_at",
+    "pinned_at",
     "embedding_model",
     "embedding",
 )
@@ -104,6 +106,7 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
         "merged_into": None if row.merged is None else row.merged.merged_into,
         "merged_valid_from": None if row.merged is None else row.merged.merged_valid_from,
         "merged_at": None if row.merged is None else row.merged.merged_at,
+        "pinned_at": row.pinned_at,
         "embedding_model": None if halves is None else embedder,
         "embedding": halves,
     }
@@ -176,6 +179,11 @@ def rejection_row_of_fold(rejection: Rejection) -> CanonicalRow:
     values: dict[str, object] = asdict(rejection)
     assert values.keys() == set(REJECTION_COLUMNS), "a refusal has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
     return _spelled(values)
+
+
+def suppression_row(suppressed_at: datetime) -> CanonicalRow:
+    """Return the spelling of a statement that is not stored again, without its key."""
+    return _spelled({"suppressed_at": suppressed_at})
 
 
 def digest_of(rows: Iterable[CanonicalRow]) -> str:

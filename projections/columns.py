@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from projections.fold import Change, Close, Confirm, Insert, MemoryRow, Merge, Retract, new_row
+from projections.changes import (
+    Change,
+    Close,
+    Confirm,
+    Insert,
+    Merge,
+    Pin,
+    Retract,
+    Update,
+    Vouch,
+)
+from projections.fold import MemoryRow, new_row
 from projections.vectors import HalfVectors, Halves
 from schemas.memory import Record, statement_key
 
@@ -29,6 +40,8 @@ class ChangeGroup:
     confirms: list[Confirm] = field(default_factory=list)
     retracts: list[Retract] = field(default_factory=list)
     merges: list[Merge] = field(default_factory=list)
+    vouches: list[Vouch] = field(default_factory=list)
+    pins: list[Pin] = field(default_factory=list)
 
     def add(self, change: Change) -> None:
         """Append a change to those of its kind."""
@@ -43,6 +56,10 @@ class ChangeGroup:
                 self.retracts.append(change)
             case Merge():
                 self.merges.append(change)
+            case Vouch():
+                self.vouches.append(change)
+            case Pin():
+                self.pins.append(change)
 
 
 def grouped(changes: Iterable[Change]) -> Iterator[ChangeGroup]:
@@ -64,7 +81,7 @@ def grouped(changes: Iterable[Change]) -> Iterator[ChangeGroup]:
         yield group
 
 
-Updates: TypeAlias = Sequence[Close] | Sequence[Confirm] | Sequence[Retract] | Sequence[Merge]
+Updates: TypeAlias = Sequence[Update]
 """Changes of one kind, of versions that are there."""
 
 
@@ -108,6 +125,7 @@ def insert_columns(
         "expires_at": [memory.expires_at for memory in memories],
         "provenance": [_json(memory.provenance) for memory in memories],
         "merged_from": [array_text(memory.merged_from) for memory in memories],
+        "curated_at": [memory.curated_at for memory in memories],
         "embedding_model": [None if vector is None else embedder for vector in vectors],
         "embedding": HalfVectors(vectors),
     }
@@ -160,6 +178,16 @@ def merge_columns(merges: Sequence[Merge]) -> Columns:
         "merged_valid_from": [merge.merged_valid_from for merge in merges],
         "merged_at": [merge.merged_at for merge in merges],
     }
+
+
+def vouch_columns(vouches: Sequence[Vouch]) -> Columns:
+    """Return the parameters that let versions stand as a person's own statements."""
+    return _versions(vouches) | {"curated_at": [vouch.curated_at for vouch in vouches]}
+
+
+def pin_columns(pins: Sequence[Pin]) -> Columns:
+    """Return the parameters that pin versions, or pin them no longer."""
+    return _versions(pins) | {"pinned_at": [pin.pinned_at for pin in pins]}
 
 
 def _versions(changes: Updates) -> Columns:

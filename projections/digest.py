@@ -21,6 +21,7 @@ from projections.canonical_rows import (
     rejection_row_of_fold,
     row_of_columns,
     row_of_fold,
+    suppression_row,
     waiting_row_of_columns,
     waiting_row_of_fold,
 )
@@ -41,12 +42,12 @@ _QUERIES: Final = load_queries("projections", "sql/digest.sql")
 _SUBJECTS_A_READ: Final = 500
 
 RowKey: TypeAlias = (
-    tuple[Literal["memory", "turn", "waiting", "flag"], UUID]
+    tuple[Literal["memory", "turn", "waiting", "flag", "suppression"], UUID]
     | tuple[Literal["rejection"], UUID, int]
 )
 Rows: TypeAlias = dict[RowKey, CanonicalRow]
-"""A subject's rows by the id of the memory, of the turn or of the flag; what was refused, by the
-record that it was proposed for and its place there."""
+"""A subject's rows by the id of the memory, of the turn or of the flag, or by a suppression's key;
+what was refused, by the record that it was proposed for and its place there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -54,7 +55,7 @@ class _Table:
     """What the table holds of a subject.
 
     Attributes:
-        rows: memories, closed turns, turns that wait, flags, and what was refused.
+        rows: memories, closed turns, turns that wait, flags, suppressions, and what was refused.
         turns: the turns that were read and not buried, closed or not.
     """
 
@@ -71,8 +72,8 @@ class Difference:
         partition: its partition.
         table_digest: what the table's rows come to.
         log_digest: what the rows of the log's fold come to.
-        missing: ids of memories, turns and flags, and of records of whose proposals something was
-            refused, that the log has and the table has not.
+        missing: ids of memories, turns and flags, keys of suppressions, and ids of records of whose
+            proposals something was refused, that the log has and the table has not.
         surplus: ids of those that the table has and the log has not.
         changed: ids of those that both have, differently.
     """
@@ -94,8 +95,8 @@ class Comparison:
         generation: the generation.
         positions: up to which offset of the memories topic, by partition.
         subjects: how many subjects were compared.
-        rows: how many rows the log's fold has: memories, closed turns, turns that wait, flags and
-            what was refused.
+        rows: how many rows the log's fold has: memories, closed turns, turns that wait, flags,
+            suppressions and what was refused.
         unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
             unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
@@ -233,6 +234,10 @@ class ReadModelComparer:
         for subject, record_id, place, *columns in await cursor.fetchall():
             row = rejection_row_of_columns((record_id, place, *columns))
             found[subject].rows["rejection", record_id, place] = row
+        cursor = await connection.execute(_QUERIES["select_suppressions"], asked, binary=True)
+        for subject, key, suppressed_at in await cursor.fetchall():
+            row = suppression_row(suppressed_at)
+            found[subject].rows["suppression", UUID(bytes=key)] = row
         cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         for subject, turn_id, closing, offset, settled_offset in await cursor.fetchall():
             if subject in erased or offset in erased_offsets:
@@ -275,6 +280,8 @@ class ReadModelComparer:
                 rows["flag", flag_id] = flag_row_of_fold(flag_id, flag, tenant=tenant)
             for (record_id, place), rejection in state.rejected.items():
                 rows["rejection", record_id, place] = rejection_row_of_fold(rejection)
+            for key, suppressed_at in state.suppressed.items():
+                rows["suppression", UUID(bytes=key)] = suppression_row(suppressed_at)
         return rows
 
     def _rows_of_memories(self, state: SubjectState) -> Rows:

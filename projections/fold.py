@@ -1,4 +1,4 @@
-"""What memory events mean: the one place that turns outcomes into changes of a subject's memories.
+"""What outcomes mean, folded into what is known of a subject.
 
 The projector carries the same changes out by SQL, in batches; :class:`SubjectState` carries them
 out one at a time in memory. Comparing a table with the fold of its log therefore tests the SQL.
@@ -6,195 +6,34 @@ out one at a time in memory. Comparing a table with the fold of its log therefor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeAlias, assert_never
+from typing import assert_never
 from uuid import UUID
 
+from projections.changes import (
+    Change,
+    Close,
+    Confirm,
+    Insert,
+    Merge,
+    Pin,
+    Retract,
+    Update,
+    Vouch,
+    changes,
+)
+from projections.deletion_fold import delete_flags, deletions
 from projections.flag_fold import FlagRow, fold_flags
 from projections.rejection_fold import Rejection, RejectionKey, fold_rejections
 from projections.spending_fold import Spent, SpentOn, add_spending
+from projections.suppression_fold import fold_suppressions
 from projections.turn_fold import ClosedTurn, waiting_turn
 from schemas import ids
-from schemas.events import (
-    FlagApproved,
-    FlagRefused,
-    MemoriesMerged,
-    MemoryAdded,
-    MemoryBackfilled,
-    MemoryConfirmed,
-    MemoryEnded,
-    MemoryEvent,
-    MemoryRetracted,
-    MemorySuperseded,
-    ProposalFlagged,
-    ProposalRejected,
-    Renewal,
-)
 from schemas.memory import Memory
 from schemas.records import Closing, Outcome
 from schemas.waiting import WaitingTurn
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Insert:
-    """A version appears. One that is there already stays as it is.
-
-    Attributes:
-        subject: whose memory it is.
-        memory: the version.
-    """
-
-    subject: UUID
-    memory: Memory
-
-    @property
-    def memory_id(self) -> UUID:
-        """The version."""
-        return self.memory.memory_id
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Close:
-    """A version is known to have ceased to be true; the last word on that counts.
-
-    Attributes:
-        subject: whose memory it is.
-        memory_id: the version.
-        valid_to: until when it was true.
-        closed_recorded_at: when the ledger learnt this ``valid_to``. A later word moves both, so
-            before that moment the version counts as open; what was known then is still exact, as
-            of a lineage's versions that hold at one time the one that began last is meant.
-    """
-
-    subject: UUID
-    memory_id: UUID
-    valid_to: datetime
-    closed_recorded_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Confirm:
-    """A version was stated once more; the greatest time counts.
-
-    Attributes:
-        subject: whose memory it is.
-        memory_id: the version.
-        confirmed_at: when it was stated.
-        renewal: when it ceases from then on; of several confirmations that say so the one with the
-            greatest time counts, of equal ones the last.
-    """
-
-    subject: UUID
-    memory_id: UUID
-    confirmed_at: datetime
-    renewal: Renewal | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Retract:
-    """A version turned out to be wrong; the first time that the ledger learnt it counts.
-
-    Attributes:
-        subject: whose memory it is.
-        memory_id: the version.
-        retracted_at: when the ledger learnt it.
-    """
-
-    subject: UUID
-    memory_id: UUID
-    retracted_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Merge:
-    """Another version stands for this one from now on; the last word on which one counts.
-
-    Attributes:
-        subject: whose memory it is.
-        memory_id: the version that is served no more.
-        merged_into: the version that stands for it.
-        merged_valid_from: since when that one is true; the earliest counts, before which no other
-            version says what this one does.
-        merged_at: when the ledger learnt it; the first time counts, since from then on this version
-            was not served, whichever stood for it.
-    """
-
-    subject: UUID
-    memory_id: UUID
-    merged_into: UUID
-    merged_valid_from: datetime
-    merged_at: datetime
-
-
-Change: TypeAlias = Insert | Close | Confirm | Retract | Merge
-"""One change of one version; any but an insert is void where the version is not there."""
-
-
-def changes(outcome: Outcome, subject: UUID) -> tuple[Change, ...]:
-    """Return what an outcome changes, in order.
-
-    Args:
-        outcome: the outcome, of a turn that no earlier outcome has closed.
-        subject: whose turn it closes.
-    """
-    return tuple(change for event in outcome.events for change in _changes_of(event, subject))
-
-
-def _changes_of(event: MemoryEvent, subject: UUID) -> Iterator[Change]:
-    match event:
-        case MemoryAdded(memory=memory):
-            yield Insert(subject=subject, memory=memory)
-        case MemorySuperseded(closes=before, memory=memory):
-            yield _close_before(before, memory, subject)
-            yield Insert(subject=subject, memory=memory)
-        case MemoryBackfilled(after=before, memory=memory):
-            if before is not None:
-                yield _close_before(before, memory, subject)
-            yield Insert(subject=subject, memory=memory)
-        case MemoryConfirmed(memory_id=memory_id, confirmed_at=confirmed_at, renewal=renewal):
-            yield Confirm(
-                subject=subject, memory_id=memory_id, confirmed_at=confirmed_at, renewal=renewal
-            )
-        case MemoriesMerged():
-            yield from _merges(event, subject)
-        case MemoryEnded(memory_id=memory_id, valid_to=valid_to, ended_at=ended_at):
-            yield Close(
-                subject=subject,
-                memory_id=memory_id,
-                valid_to=valid_to,
-                closed_recorded_at=ended_at,
-            )
-        case MemoryRetracted(memory_id=memory_id, retracted_at=retracted_at):
-            yield Retract(subject=subject, memory_id=memory_id, retracted_at=retracted_at)
-        case ProposalRejected() | ProposalFlagged() | FlagApproved() | FlagRefused():
-            return
-        case _:
-            assert_never(event)
-
-
-def _close_before(before: UUID, memory: Memory, subject: UUID) -> Close:
-    return Close(
-        subject=subject,
-        memory_id=before,
-        valid_to=memory.valid_from,
-        closed_recorded_at=memory.recorded_at,
-    )
-
-
-def _merges(event: MemoriesMerged, subject: UUID) -> Iterator[Change]:
-    memory = event.memory
-    yield Insert(subject=subject, memory=memory)
-    for version in dict.fromkeys((*memory.merged_from, *event.replaces)):
-        if version != memory.memory_id:
-            yield Merge(
-                subject=subject,
-                memory_id=version,
-                merged_into=memory.memory_id,
-                merged_valid_from=memory.valid_from,
-                merged_at=memory.recorded_at,
-            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,7 +42,7 @@ class MemoryRow:
 
     Attributes:
         subject: whose memory it is.
-        memory: the version; ``valid_to`` and ``expires_at`` are what is known now.
+        memory: the version; ``valid_to``, ``expires_at`` and ``curated_at`` are what is known now.
         closed_recorded_at: when the ledger learnt ``valid_to``; ``None`` while it is open, or where
             it was known from the start.
         retracted_at: when it was withdrawn as wrong, or ``None``.
@@ -213,6 +52,7 @@ class MemoryRow:
         expiry_confirmed_at: the time of the confirmation that ``expires_at`` comes from; ``None``
             where it came with the memory.
         merged: how another version came to stand for it, or ``None``.
+        pinned_at: when a person pinned it; ``None`` while it is not pinned.
     """
 
     subject: UUID
@@ -223,6 +63,7 @@ class MemoryRow:
     confirmations: int
     expiry_confirmed_at: datetime | None = None
     merged: Merge | None = None
+    pinned_at: datetime | None = None
 
     @property
     def merged_into(self) -> UUID | None:
@@ -256,7 +97,7 @@ class SubjectState:
 
     Attributes:
         subject: the subject.
-        memories: every version by its id, whether it holds or not.
+        memories: every version by its id, whether it holds or not; but for those that were deleted.
         closed: every turn that an outcome closed, by its id.
         refused: the offset of the first outcome of a turn that was set aside, by the outcome's id:
             from it alone nobody can tell which turn it closes.
@@ -264,6 +105,7 @@ class SubjectState:
         flags: what was left to a person, by the flag's id.
         rejected: what was refused, by the record that it was proposed for and its place there.
         spent: what asking models cost.
+        suppressed: what a person deleted or corrected, by key, and when last.
     """
 
     subject: UUID
@@ -274,6 +116,7 @@ class SubjectState:
     flags: dict[UUID, FlagRow] = field(default_factory=dict)
     rejected: dict[RejectionKey, Rejection] = field(default_factory=dict)
     spent: dict[SpentOn, Spent] = field(default_factory=dict)
+    suppressed: dict[bytes, datetime] = field(default_factory=dict)
 
     def refuse(self, outcome_id: UUID, offset: int) -> None:
         """Take note of an outcome that was set aside; no later one of its turn counts."""
@@ -311,7 +154,18 @@ class SubjectState:
         fold_flags(self.flags, outcome)
         fold_rejections(self.rejected, outcome)
         add_spending(self.spent, outcome)
+        fold_suppressions(self.suppressed, outcome)
+        self._delete(outcome)
         return True
+
+    def _delete(self, outcome: Outcome) -> None:
+        """Let go of what an outcome deletes, after all else that it changes."""
+        gone = frozenset(deletions(outcome))
+        if not gone:
+            return
+        rows = (self.memories.pop(memory_id, None) for memory_id in gone)
+        contents = frozenset(row.memory.content for row in rows if row is not None)
+        delete_flags(self.flags, gone, contents)
 
     def _settle(self, logged: LoggedOutcome) -> None:
         for settled in logged.outcome.settled:
@@ -329,7 +183,7 @@ class SubjectState:
             self.memories[change.memory_id] = _changed(row, change)
 
 
-def _changed(row: MemoryRow, change: Close | Confirm | Retract | Merge) -> MemoryRow:
+def _changed(row: MemoryRow, change: Update) -> MemoryRow:
     match change:
         case Close():
             return replace(
@@ -348,6 +202,12 @@ def _changed(row: MemoryRow, change: Close | Confirm | Retract | Merge) -> Memor
             return replace(row, retracted_at=first)
         case Merge():
             return replace(row, merged=_merged(row.merged, change))
+        case Vouch():
+            times = (change.curated_at, row.memory.curated_at)
+            latest = max(moment for moment in times if moment is not None)
+            return replace(row, memory=row.memory.model_copy(update={"curated_at": latest}))
+        case Pin():
+            return replace(row, pinned_at=change.pinned_at)
     assert_never(change)
 
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from uuid import UUID
 
 from projections.batch import Poison, SealedOutcome
+from projections.changes import Change, Insert, changes
 from projections.flag_fold import decided_flags, raised_flags
-from projections.fold import Change, Insert, changes
 from schemas import ids
 from schemas.errors import RecordInvalid, SealBroken
 from schemas.keyring import Erased, SubjectKeys

@@ -13,12 +13,16 @@ from projections.columns import (
     confirm_columns,
     distinct_versions,
     merge_columns,
+    pin_columns,
     retract_columns,
+    vouch_columns,
 )
+from projections.deletion_fold import deletions
 from projections.flag_fold import decided_flags, raised_flags
 from projections.opening import OpenedOutcome
 from projections.rejection_fold import rejections
 from projections.spending_fold import spent_by
+from projections.suppression_fold import suppressions
 from projections.turn_fold import waiting_turn
 from schemas.records import Closing
 
@@ -41,6 +45,12 @@ def memory_updates(group: ChangeGroup) -> list[tuple[str, Columns, int]]:
     if group.merges:
         named = distinct_versions(group.merges)
         updates.append(("merge_memories", merge_columns(group.merges), named))
+    if group.vouches:
+        named = distinct_versions(group.vouches)
+        updates.append(("vouch_memories", vouch_columns(group.vouches), named))
+    if group.pins:
+        named = distinct_versions(group.pins)
+        updates.append(("pin_memories", pin_columns(group.pins), named))
     return updates
 
 
@@ -48,7 +58,8 @@ def statements(counted: Sequence[OpenedOutcome]) -> Iterator[Statement]:
     """Yield what is to be carried out beside memories for outcomes that counted, in this order.
 
     Args:
-        counted: the outcomes, each the first of its turn, in the order of each partition.
+        counted: the outcomes, each the first of its turn, in the order of each partition; the last
+            one alone may delete.
     """
     found = (
         _defer(counted),
@@ -56,6 +67,8 @@ def statements(counted: Sequence[OpenedOutcome]) -> Iterator[Statement]:
         _raise(counted),
         _decide(counted),
         _reject(counted),
+        _suppress(counted),
+        _delete(counted),
     )
     yield from (statement for statement in found if statement is not None)
 
@@ -168,4 +181,25 @@ def _reject(counted: Sequence[OpenedOutcome]) -> Statement | None:
         "turn_ids": [one.turn_id for _, one in rejected],
         "reasons": [array_text(reason.value for reason in one.reasons) for _, one in rejected],
         "rejected_at": [one.rejected_at for _, one in rejected],
+    }
+
+
+def _suppress(counted: Sequence[OpenedOutcome]) -> Statement | None:
+    suppressed = [(opened, *one) for opened in counted for one in suppressions(opened.outcome)]
+    if not suppressed:
+        return None
+    return "suppress_statements", {
+        "subjects": [opened.subject for opened, _, _ in suppressed],
+        "keys": [key for _, key, _ in suppressed],
+        "suppressed_at": [moment for _, _, moment in suppressed],
+    }
+
+
+def _delete(counted: Sequence[OpenedOutcome]) -> Statement | None:
+    gone = [(opened, version) for opened in counted for version in deletions(opened.outcome)]
+    if not gone:
+        return None
+    return "delete_memories", {
+        "subjects": [opened.subject for opened, _ in gone],
+        "memory_ids": [memory_id for _, memory_id in gone],
     }

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from schemas.memory import MemoryKind, Provenance, Record, Source, UtcDatetime
+from schemas.memory import MemoryKind, Precision, Provenance, Record, Source, UtcDatetime
 from schemas.proposals import Operation
 from schemas.slots import Slot
 
@@ -66,7 +66,109 @@ class FlagDecision(Record):
     utc_offset_minutes: int = Field(ge=-24 * 60, le=24 * 60)
 
 
-Decision: TypeAlias = Annotated[SystemFact | FlagDecision, Field(discriminator="decision")]
+class CuratedMemory(Record):
+    """The version that a person decides about, as it was held when that was decided.
+
+    It tells enough to find its counterpart in a generation in which the model proposed something
+    else, and to make one where there is none.
+
+    Attributes:
+        memory_id, lineage_id: the version, in the generation that the person saw.
+        kind, slot, about, content, importance, valid_from, valid_from_precision: as in a memory.
+        turn_id: the turn that caused it, or the record that did where no turn stands behind it.
+        quote: the words of the turn that did; empty without a turn.
+    """
+
+    memory_id: UUID
+    lineage_id: UUID
+    kind: MemoryKind
+    slot: Slot
+    about: str = Field(min_length=1)
+    content: str = Field(min_length=1)
+    importance: int = Field(ge=1, le=5)
+    valid_from: UtcDatetime
+    valid_from_precision: Precision = Precision.MOMENT
+    turn_id: UUID
+    quote: str
+
+
+class PersonRemembers(Record):
+    """A person states something that is to be remembered.
+
+    Attributes:
+        kind, slot, about, content, importance: as in a memory.
+        valid_from: since when it is true; ``None`` for the time of the curation.
+        expires_at: when it ceases by itself, or ``None``.
+        pinned: whether it is to be served whatever is asked.
+    """
+
+    decision: Literal["person-remembers"] = "person-remembers"
+    kind: MemoryKind
+    slot: Slot
+    about: str
+    content: str
+    importance: int = Field(ge=1, le=5)
+    valid_from: UtcDatetime | None = None
+    expires_at: UtcDatetime | None = None
+    pinned: bool = False
+
+
+class PersonCorrects(Record):
+    """A person says what a memory should have been: it never was true as it stood.
+
+    Attributes:
+        memory: the version that is wrong.
+        content, slot, about, importance, kind: what it is to be; ``None`` leaves it as it is.
+        pinned: whether it is to be served whatever is asked; ``None`` leaves that as it is.
+        reason: why, in the person's words, if they told.
+    """
+
+    decision: Literal["person-corrects"] = "person-corrects"
+    memory: CuratedMemory
+    content: str | None = None
+    slot: Slot | None = None
+    about: str | None = None
+    importance: int | None = Field(default=None, ge=1, le=5)
+    kind: MemoryKind | None = None
+    pinned: bool | None = None
+    reason: str | None = None
+
+
+class PersonPins(Record):
+    """A person decides whether a memory is served whatever is asked.
+
+    Attributes:
+        memory: the version.
+        pinned: whether it is pinned or no longer.
+        reason: why, in the person's words, if they told.
+    """
+
+    decision: Literal["person-pins"] = "person-pins"
+    memory: CuratedMemory
+    pinned: bool
+    reason: str | None = None
+
+
+class PersonDeletes(Record):
+    """A person has a memory deleted, with every version of it.
+
+    Attributes:
+        memory: any version of it.
+        reason: why, in the person's words, if they told.
+    """
+
+    decision: Literal["person-deletes"] = "person-deletes"
+    memory: CuratedMemory
+    reason: str | None = None
+
+
+AboutMemory: TypeAlias = PersonCorrects | PersonPins | PersonDeletes
+"""A person's decision about a memory that is held."""
+
+Decision: TypeAlias = Annotated[
+    SystemFact | FlagDecision | PersonRemembers | PersonCorrects | PersonPins | PersonDeletes,
+    Field(discriminator="decision"),
+]
 """Any decision of a curation, told apart by its ``decision`` field."""
 
 

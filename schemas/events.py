@@ -15,6 +15,7 @@ from pydantic import Field
 
 from schemas.memory import Memory, Record, UtcDatetime
 from schemas.proposals import Operation
+from schemas.suppression import SuppressionKey
 
 
 class MemoryAdded(Record):
@@ -140,6 +141,89 @@ class MemoryEnded(Record):
     ended_at: UtcDatetime
 
 
+class MemoryVouched(Record):
+    """A person stated what was held already: from now on it stands as that person's own statement.
+
+    Attributes:
+        memory_id: the version.
+        turn_id: the person's decision.
+        actor: who decided.
+        vouched_at: when.
+    """
+
+    event: Literal["memory-vouched"] = "memory-vouched"
+    version: Literal[1] = 1
+    memory_id: UUID
+    turn_id: UUID
+    actor: str
+    vouched_at: UtcDatetime
+
+
+class MemoryPinned(Record):
+    """A memory is served whatever is asked, or no longer so; the last word on it counts.
+
+    Attributes:
+        memory_id: the version.
+        pinned: whether it is pinned.
+        turn_id: the record that caused it.
+        actor: who decided; ``None`` where the version takes over the pin of the one before it.
+        pinned_at: when a person decided so.
+    """
+
+    event: Literal["memory-pinned"] = "memory-pinned"
+    version: Literal[1] = 1
+    memory_id: UUID
+    pinned: bool
+    turn_id: UUID
+    actor: str | None
+    pinned_at: UtcDatetime
+
+
+class MemoryCorrected(Record):
+    """A person said what a memory should have been.
+
+    The version that was wrong never was true, as one that was retracted; the one that is right
+    stands in its lineage, in its place in time. That is one decision, so it is one event: a
+    retraction and an addition would not tell that the one took the place of the other.
+
+    Attributes:
+        corrects: the version that was wrong; ``None`` where this generation holds none.
+        memory: the version that is right; its ``curated_at`` is when the person decided.
+        actor: who decided.
+        suppresses: the keys of what was wrong: said before the decision, it is not stored again.
+    """
+
+    event: Literal["memory-corrected"] = "memory-corrected"
+    version: Literal[1] = 1
+    corrects: UUID | None
+    memory: Memory
+    actor: str
+    suppresses: tuple[SuppressionKey, ...] = ()
+
+
+class MemoriesDeleted(Record):
+    """A person had a memory deleted: its versions are to be gone from wherever they are held.
+
+    It tells nothing of what they said.
+
+    Attributes:
+        memory_ids: the versions, and those that stood for any of them; none where this generation
+            holds none.
+        suppresses: the keys of what they said: said before the decision, it is not stored again.
+        turn_id: the person's decision.
+        actor: who decided.
+        deleted_at: when.
+    """
+
+    event: Literal["memories-deleted"] = "memories-deleted"
+    version: Literal[1] = 1
+    memory_ids: tuple[UUID, ...]
+    suppresses: tuple[SuppressionKey, ...]
+    turn_id: UUID
+    actor: str
+    deleted_at: UtcDatetime
+
+
 class RejectionReason(StrEnum):
     """Why code refused what the model proposed, or left it to a person."""
 
@@ -168,6 +252,12 @@ class RejectionReason(StrEnum):
     NOTHING_TO_RETRACT = "nothing_to_retract"
     ALREADY_PAST = "already_past"
     """It had ceased before it was said, so it would never be served."""
+    CURATED = "curated"
+    """A person created, corrected or pinned what it would change, and that outranks it."""
+    SUPPRESSED = "suppressed"
+    """A person deleted or corrected it after it was said."""
+    UNKNOWN_MEMORY = "unknown_memory"
+    """What a person decided about is held no more."""
 
 
 LEFT_TO_A_PERSON: Final = frozenset(
@@ -264,6 +354,10 @@ MemoryEvent = Annotated[
     | MemoriesMerged
     | MemoryRetracted
     | MemoryEnded
+    | MemoryVouched
+    | MemoryPinned
+    | MemoryCorrected
+    | MemoriesDeleted
     | ProposalRejected
     | ProposalFlagged
     | FlagApproved

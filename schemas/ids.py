@@ -64,6 +64,19 @@ def file_command_id(id_secret: bytes, client_id: str | None) -> UUID:
     return UUID(bytes=hmac.digest(id_secret, message, hashlib.sha256)[:16])
 
 
+def curation_id(id_secret: bytes, client_id: str | None) -> UUID:
+    """Return the id of a person's decision about memories.
+
+    Args:
+        id_secret: the subject's 32-byte secret.
+        client_id: the client's own id of the decision; ``None`` makes every append another one.
+    """
+    if client_id is None:
+        return uuid4()
+    message = b"".join(_framed(b"curation", client_id.encode()))
+    return UUID(bytes=hmac.digest(id_secret, message, hashlib.sha256)[:16])
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def proposal_id(generation: str, turn: UUID) -> UUID:
     """Return the id of the proposal that a generation makes for a turn."""

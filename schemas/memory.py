@@ -136,6 +136,7 @@ class Memory(Record):
         provenance: the operator's system that it comes from; ``None`` for every other source.
         merged_from: the versions that this one stands for since a consolidation; none of them is
             itself a merged one.
+        curated_at: when a person created, approved or corrected it; ``None`` where nobody did.
     """
 
     memory_id: UUID
@@ -158,6 +159,7 @@ class Memory(Record):
     embedding: Embedding | None = None
     provenance: Provenance | None = None
     merged_from: tuple[UUID, ...] = ()
+    curated_at: UtcDatetime | None = None
 
     @property
     def single_valued(self) -> bool:

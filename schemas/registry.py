@@ -58,11 +58,11 @@ def _outcome_2(payload: JsonObject) -> JsonObject:
 
 SCHEMAS: Final[tuple[Schema, ...]] = (
     Schema(name="turn", version=1, model=Turn, upcasters={}),
-    Schema(name="curation", version=1, model=Curation, upcasters={}),
+    Schema(name="curation", version=2, model=Curation, upcasters={1: _as_it_is}),
     Schema(name="session-end", version=1, model=SessionEnd, upcasters={}),
     Schema(name="consolidation", version=1, model=ConsolidationStart, upcasters={}),
     Schema(name="proposal", version=2, model=Proposal, upcasters={1: _as_it_is}),
-    Schema(name="outcome", version=2, model=Outcome, upcasters={1: _outcome_2}),
+    Schema(name="outcome", version=3, model=Outcome, upcasters={1: _outcome_2, 2: _as_it_is}),
     Schema(name="file-command", version=1, model=FileCommand, upcasters={}),
     Schema(name="dead-letter", version=1, model=DeadLetter, upcasters={}),
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projections.columns import insert_columns
-from projections.fold import Insert
+from projections.changes import Insert
 from projections.read_model import ReadModel, name_subjects
 from projections.vectors import Halves, halves_of
 from schemas.database import load_queries

@@ -13,7 +13,14 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from schemas.commands import ConsolidationStart, Curation, FlagDecision, SessionEnd, SystemFact
+from schemas.commands import (
+    ConsolidationStart,
+    Curation,
+    FlagDecision,
+    PersonRemembers,
+    SessionEnd,
+    SystemFact,
+)
 from schemas.memory import Confidence, Provenance, Source
 from schemas.proposals import Action, Operation
 from schemas.records import Settled, Turn
@@ -25,6 +32,8 @@ class OccasionKind(StrEnum):
     TURN = "turn"
     SESSION = "session"
     SYSTEM_FACT = "system_fact"
+    PERSON = "person"
+    """A person states something."""
     FLAG = "flag"
     CONSOLIDATION = "consolidation"
 
@@ -48,6 +57,8 @@ class Saying:
         source: who vouches for what a user's operation states.
         turn: the turn itself; ``None`` where no text is behind it.
         provenance: the operator's system that it comes from, if it does.
+        curated_at: when a person decided that what it states is to be held; ``None`` where a model
+            proposes it.
     """
 
     turn_id: UUID
@@ -57,6 +68,7 @@ class Saying:
     source: Source
     turn: Turn | None = None
     provenance: Provenance | None = None
+    curated_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +97,7 @@ class Occasion:
         waiting: the deferred turns that this settles.
         settled: deferred turns that were closed otherwise: erased, or dead letters.
         ruling: a person's decision about a flag, with who decided and when.
+        curator: the person who states something.
     """
 
     kind: OccasionKind
@@ -95,6 +108,7 @@ class Occasion:
     waiting: tuple[WaitingText, ...] = ()
     settled: tuple[Settled, ...] = ()
     ruling: Ruling | None = None
+    curator: Curator | None = None
 
     def saying_of(self, operation: Operation) -> Saying | None:
         """Return what an operation rests on; ``None`` where it names no turn of this occasion.
@@ -120,6 +134,19 @@ class Ruling:
     decision: FlagDecision
     actor: str
     decided_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curator:
+    """A person who states something.
+
+    Attributes:
+        actor: who it is.
+        pins: whether it is to be served whatever is asked.
+    """
+
+    actor: str
+    pins: bool
 
 
 def occasion_of_turn(turn: Turn) -> Occasion:
@@ -154,12 +181,20 @@ def occasion_of_session(
 
 
 def occasion_of_curation(curation: Curation) -> Occasion:
-    """Return the occasion that a curation is; it needs no proposal."""
+    """Return the occasion that a curation is; it needs no proposal.
+
+    Raises:
+        ValueError: it is about a memory that is held: :mod:`processors.deciding.curating` decides.
+    """
     match curation.decision:
         case SystemFact() as fact:
             return _occasion_of_system_fact(curation, fact)
         case FlagDecision() as decision:
             return _occasion_of_flag_decision(curation, decision)
+        case PersonRemembers() as remembers:
+            return _occasion_of_person(curation, remembers)
+        case decision:
+            raise ValueError(f"a {decision.decision} states nothing of its own")
 
 
 def occasion_of_consolidation(start: ConsolidationStart) -> Occasion:
@@ -193,24 +228,46 @@ def _occasion_of_system_fact(curation: Curation, fact: SystemFact) -> Occasion:
         source=Source.SYSTEM,
         provenance=fact.provenance,
     )
-    operation = Operation(
-        action=Action.ADD,
-        kind=fact.kind,
-        slot=fact.slot,
-        about=fact.about,
-        content=fact.content,
-        importance=fact.importance,
-        confidence=Confidence.STATED,
-        quote="",
-        valid_from=fact.valid_from,
-        expires_at=fact.expires_at,
-    )
     return Occasion(
         kind=OccasionKind.SYSTEM_FACT,
         record_id=curation.turn_id,
         sayings=(saying,),
         actions=frozenset({Action.ADD}),
-        operations=(operation,),
+        operations=(_addition(fact),),
+    )
+
+
+def _occasion_of_person(curation: Curation, remembers: PersonRemembers) -> Occasion:
+    saying = Saying(
+        turn_id=curation.turn_id,
+        conversation_id="",
+        said_at=curation.occurred_at,
+        utc_offset_minutes=curation.utc_offset_minutes,
+        source=Source.CURATION,
+        curated_at=curation.occurred_at,
+    )
+    return Occasion(
+        kind=OccasionKind.PERSON,
+        record_id=curation.turn_id,
+        sayings=(saying,),
+        actions=frozenset({Action.ADD}),
+        operations=(_addition(remembers),),
+        curator=Curator(actor=curation.actor, pins=remembers.pinned),
+    )
+
+
+def _addition(told: SystemFact | PersonRemembers) -> Operation:
+    return Operation(
+        action=Action.ADD,
+        kind=told.kind,
+        slot=told.slot,
+        about=told.about,
+        content=told.content,
+        importance=told.importance,
+        confidence=Confidence.STATED,
+        quote="",
+        valid_from=told.valid_from,
+        expires_at=told.expires_at,
     )
 
 
@@ -221,6 +278,7 @@ def _occasion_of_flag_decision(curation: Curation, decision: FlagDecision) -> Oc
         said_at=decision.said_at,
         utc_offset_minutes=decision.utc_offset_minutes,
         source=Source.CURATION,
+        curated_at=curation.occurred_at,
     )
     # The saying is that of the turn whose words were flagged, whatever the operation named then.
     operation = decision.operation.model_copy(update={"turn_id": None})

@@ -56,6 +56,7 @@ _CLOSES: Final[Mapping[OccasionKind, Closes]] = {
     OccasionKind.TURN: "turn",
     OccasionKind.SESSION: "session-end",
     OccasionKind.SYSTEM_FACT: "curation",
+    OccasionKind.PERSON: "curation",
     OccasionKind.FLAG: "curation",
     OccasionKind.CONSOLIDATION: "consolidation",
 }

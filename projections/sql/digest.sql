@@ -14,7 +14,8 @@ SELECT subject FROM memories
 UNION SELECT subject FROM turns
 UNION SELECT subject FROM waiting_turns
 UNION SELECT subject FROM flags
-UNION SELECT subject FROM rejections;
+UNION SELECT subject FROM rejections
+UNION SELECT subject FROM suppressions;
 
 -- name: select_memories
 -- Return every column of some subjects' memories that the log decides: a vector that was made later
@@ -25,6 +26,7 @@ SELECT
     valid_from_precision, valid_to, recorded_at,
     closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,
     expiry_confirmed_at, provenance, merged_from, merged_into, merged_valid_from, merged_at,
+    curated_at, pinned_at,
     CASE WHEN vector_made_at IS NULL THEN embedding_model END,
     CASE WHEN vector_made_at IS NULL THEN embedding END
 FROM memories
@@ -55,6 +57,12 @@ WHERE subject = ANY (%(subjects)b::uuid[]);
 -- Return every column of what was refused of some subjects.
 SELECT subject, record_id, place, turn_id, reasons, rejected_at
 FROM rejections
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_suppressions
+-- Return which statements of some subjects are not stored again from words of before.
+SELECT subject, key, suppressed_at
+FROM suppressions
 WHERE subject = ANY (%(subjects)b::uuid[]);
 
 -- name: select_spending

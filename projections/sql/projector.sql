@@ -186,14 +186,14 @@ INSERT INTO memories (
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
-    last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
+    last_confirmed_at, expires_at, provenance, merged_from, curated_at, embedding_model, embedding
 )
 SELECT
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
-    last_confirmed_at, expires_at, provenance::jsonb, merged_from::uuid[], embedding_model,
-    embedding
+    last_confirmed_at, expires_at, provenance::jsonb, merged_from::uuid[], curated_at,
+    embedding_model, embedding
 FROM unnest(
     %(subject)b::uuid[], %(memory_id)b::uuid[], %(lineage_id)b::uuid[], %(kind)b::text[],
     %(content)b::text[], %(statement_key)b::bytea[], %(slot)b::text[], %(about)b::text[],
@@ -202,13 +202,13 @@ FROM unnest(
     %(valid_from_precision)b::text[],
     %(valid_to)b::timestamptz[], %(recorded_at)b::timestamptz[],
     %(last_confirmed_at)b::timestamptz[], %(expires_at)b::timestamptz[],
-    %(provenance)b::text[], %(merged_from)b::text[],
+    %(provenance)b::text[], %(merged_from)b::text[], %(curated_at)b::timestamptz[],
     %(embedding_model)b::text[], %(embedding)b::halfvec[]
 ) AS listed (
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
-    last_confirmed_at, expires_at, provenance, merged_from, embedding_model, embedding
+    last_confirmed_at, expires_at, provenance, merged_from, curated_at, embedding_model, embedding
 )
 ON CONFLICT (subject, memory_id) DO NOTHING;
 
@@ -288,6 +288,71 @@ FROM (
     ORDER BY subject, memory_id, place DESC
 ) AS latest
 WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
+
+-- name: vouch_memories
+-- Let versions stand as a person's own statements; the latest time counts.
+UPDATE memories
+SET curated_at = greatest(memories.curated_at, latest.curated_at)
+FROM (
+    SELECT subject, memory_id, max(curated_at) AS curated_at
+    FROM unnest(%(subjects)b::uuid[], %(memory_ids)b::uuid[], %(curated_at)b::timestamptz[])
+        AS listed (subject, memory_id, curated_at)
+    GROUP BY subject, memory_id
+) AS latest
+WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
+
+-- name: pin_memories
+-- Pin versions, or pin them no longer; the last word on each counts.
+UPDATE memories
+SET pinned_at = latest.pinned_at
+FROM (
+    SELECT DISTINCT ON (subject, memory_id) subject, memory_id, pinned_at
+    FROM unnest(%(subjects)b::uuid[], %(memory_ids)b::uuid[], %(pinned_at)b::timestamptz[])
+        WITH ORDINALITY AS listed (subject, memory_id, pinned_at, place)
+    ORDER BY subject, memory_id, place DESC
+) AS latest
+WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
+
+-- name: delete_memories
+-- Delete versions with all that is derived of them: what was left to a person about them or in their
+-- words. A table that holds something of a version has a foreign key to it that cascades, or is
+-- emptied here.
+WITH listed AS (
+    SELECT DISTINCT subject, memory_id
+    FROM unnest(%(subjects)b::uuid[], %(memory_ids)b::uuid[]) AS listed (subject, memory_id)
+),
+gone AS (
+    DELETE FROM memories USING listed
+    WHERE memories.subject = listed.subject AND memories.memory_id = listed.memory_id
+    RETURNING memories.subject, memories.content
+)
+DELETE FROM flags USING (SELECT DISTINCT subject FROM listed) AS theirs
+WHERE flags.subject = theirs.subject
+    AND (
+        EXISTS (
+            SELECT FROM listed
+            WHERE listed.subject = flags.subject
+                AND (
+                    flags.proposed ->> 'reference' = listed.memory_id::text
+                    OR flags.proposed ->> 'against' = listed.memory_id::text
+                    OR flags.proposed -> 'merges' @> to_jsonb(listed.memory_id::text)
+                )
+        )
+        OR EXISTS (
+            SELECT FROM gone
+            WHERE gone.subject = flags.subject AND gone.content = flags.proposed ->> 'content'
+        )
+    );
+
+-- name: suppress_statements
+-- Let statements not be stored again from words of before; the latest decision counts.
+INSERT INTO suppressions (subject, key, suppressed_at)
+SELECT subject, key, max(suppressed_at)
+FROM unnest(%(subjects)b::uuid[], %(keys)b::bytea[], %(suppressed_at)b::timestamptz[])
+    AS listed (subject, key, suppressed_at)
+GROUP BY subject, key
+ON CONFLICT (subject, key) DO UPDATE
+SET suppressed_at = greatest(suppressions.suppressed_at, excluded.suppressed_at);
 
 -- name: defer_turns
 -- Let turns wait, of outcomes that counted.

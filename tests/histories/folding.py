@@ -117,6 +117,7 @@ def _state(state: SubjectState) -> Any:
                     "valid_from": _moment(row.merged.merged_valid_from),
                     "at": _moment(row.merged.merged_at),
                 },
+                "pinned_at": _moment(row.pinned_at),
             }
             for _, row in sorted(state.memories.items(), key=lambda item: item[0])
         ],
@@ -142,6 +143,10 @@ def _state(state: SubjectState) -> Any:
                 "decided_by_turn": None if row.decided is None else str(row.decided.turn_id),
             }
             for flag_id, row in sorted(state.flags.items(), key=lambda item: item[0])
+        ],
+        "suppressed": [
+            {"key": key.hex(), "suppressed_at": _moment(suppressed_at)}
+            for key, suppressed_at in sorted(state.suppressed.items())
         ],
         "rejected": [
             {

@@ -24,6 +24,7 @@ from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing, DeadLetter, Origin
 from schemas.slots import Slot
 from tests.histories.beside_turns import write_scenes_beside_turns
+from tests.histories.curated import write_curations
 from tests.histories.files import write_file_commands
 from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog
@@ -42,6 +43,7 @@ ANN = keys_of(UUID(int=1))
 BEN = keys_of(UUID(int=2))
 CLEO = keys_of(UUID(int=3))
 DAN = keys_of(UUID(int=4))
+EVE = keys_of(UUID(int=5))
 
 DAY = 24 * 60
 """Minutes."""
@@ -57,7 +59,8 @@ def today(name: str) -> GoldenLog:
     _erased_user(writer)
     write_scenes_beside_turns(writer, DAN)
     write_file_commands(writer, DAN)
-    keys = key_material([ANN, DAN, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
+    write_curations(writer, EVE)
+    keys = key_material([ANN, DAN, EVE, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
     log = GoldenLog(
         name=name, plain=tuple(writer.plain), sealed=tuple(writer.sealed), keys=keys, folded=None
     )

@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from projections.changes import Close, Insert, Merge, Retract
 from projections.columns import close_columns, insert_columns, merge_columns, retract_columns
-from projections.fold import Close, Insert, Merge, Retract
 from projections.read_model import ReadModel, name_subjects, open_read_model
 from projections.recall import Recall
 from projections.vectors import halves_of

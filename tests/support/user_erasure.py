@@ -36,7 +36,14 @@ def erase(site: PipelineSite, users: Iterable[str]) -> list[LogRecord]:
     with site.read_model() as connection:
         named = "{" + ",".join(map(str, subjects)) + "}"
         connection.execute("SELECT set_config('memledger.subjects', %s, false)", (named,))
-        for table in ("memories", "turns", "waiting_turns", "flags", "rejections"):
+        for table in (
+            "memories",
+            "turns",
+            "waiting_turns",
+            "flags",
+            "rejections",
+            "suppressions",
+        ):
             connection.execute(f"DELETE FROM {table} WHERE subject = ANY (%s)", (subjects,))  # noqa: S608 - one of these names
     records = [
         record
