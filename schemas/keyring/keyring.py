@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection
 from importlib.resources import files
@@ -12,22 +13,29 @@ from uuid import UUID
 
 from schemas.database import migrate as apply_migrations
 from schemas.database import open_pool
-from schemas.errors import InvalidApiKey, InvalidInput, KeyMissing, UnknownTenant
+from schemas.errors import (
+    InvalidApiKey,
+    InvalidInput,
+    KeyMissing,
+    KeyringUnavailable,
+    UnknownTenant,
+)
 from schemas.keyring.api_keys import ApiKey
 from schemas.keyring.authentication import Authenticator
 from schemas.keyring.directory import SubjectDirectory
 from schemas.keyring.lease import LeasedCache
-from schemas.keyring.records import Erased, SubjectKeys
+from schemas.keyring.records import Erased, Pause, SubjectKeys
 from schemas.keyring.setup import set_up, verify
 from schemas.keyring.store import KeyringStore, reaching_keyring
 from schemas.keyring.wrapping import FileEpochKeys, Wrapper
 
 LEASE_SECONDS: Final = 0.5
-"""How long after a destruction was committed its keys may still be served, at most."""
+"""How long after a destruction or a pause was committed a process may not know of it, at most."""
 
 CACHED_SUBJECTS_MAX: Final = 50_000
 DEADLINE_SECONDS: Final = 5.0
 TENANT_NAME_LENGTH_MAX: Final = 200
+_PAUSE_ATTEMPTS_MAX: Final = 5
 _SCHEMA: Final = "keyring"
 
 _Key = TypeVar("_Key")
@@ -52,6 +60,7 @@ class Keyring:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
+        self._lease_seconds = lease_seconds
         self._cache = LeasedCache(
             store.feed, lease_seconds=lease_seconds, capacity=cached_subjects_max, clock=clock
         )
@@ -258,6 +267,42 @@ class Keyring:
                 "restore the keyring from its backup"
             )
         return state
+
+    # Pauses
+
+    async def set_paused(self, tenant: str, user_id: str, *, paused: bool) -> Pause:
+        """Pause or resume a user's memory; return once every process knows of it.
+
+        That takes a lease. A user of whom nothing was ever heard is given a
+        subject to pause, and none to resume. An erasure ends a pause: who comes back is a new user.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        for _ in range(_PAUSE_ATTEMPTS_MAX):
+            found = await self.subjects_for(tenant, [user_id], create=paused)
+            if user_id not in found:
+                return Pause(paused=False, since=None)
+            subject = found[user_id].subject
+            await self._store.set_pause(subject, paused=paused)
+            self._cache.evict(subject)
+            state = await self._store.pause(subject)
+            if state is not None:
+                # After that no process serves what it read before the change. Also where nothing
+                # changed now: whoever sends the same again may come while the first one waits.
+                await asyncio.sleep(self._lease_seconds)
+                return state
+        raise KeyringUnavailable("the user is erased as fast as it is paused: try again later")
+
+    async def pause(self, tenant: str, user_id: str) -> Pause:
+        """Return whether a user has paused memory, read from the database.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        found = await self.subjects_for(tenant, [user_id], create=False)
+        state = await self._store.pause(found[user_id].subject) if user_id in found else None
+        return state or Pause(paused=False, since=None)
 
     # Destructions
 

@@ -1,10 +1,10 @@
 """The lease under which keys are served from memory.
 
 Keys are cached in a bounded least-recently-used map. What is leased is not each key but the feed of
-destructions: one query reads those after the last one seen, and if it succeeds, everything cached,
-less what the feed names, may be served until a lease after the query *began*. So no key is served
-later than a lease after its destruction was committed, and a keyring that cannot be reached serves
-nothing.
+destructions and pauses: one query reads those after the last one seen, and if it succeeds,
+everything cached, less what the feed names, may be served until a lease after the query *began*. So
+no key is served later than a lease after its destruction was committed, no paused user is taken for
+one who goes on later than that, and a keyring that cannot be reached serves nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from schemas.keyring.records import Erased, Feed, SubjectKeys
 User: TypeAlias = tuple[str, str]
 """A tenant's name and a user id."""
 
-# Larger than any number of a destruction: reading after it returns no entry, only the last number.
+# Larger than any number of the feed: reading after it returns no entry, only the last number.
 _NOTHING_SEEN: Final = 2**63 - 1
 
 
@@ -33,10 +33,10 @@ class _Entry:
 
 
 class LeasedCache:
-    """Subjects' keys and states, served while the feed of destructions was read recently.
+    """Subjects' keys and states, served while the feed was read recently.
 
     Args:
-        read_feed: reads the destructions after a number.
+        read_feed: reads the entries of the feed after a number.
         lease_seconds: how long one reading of the feed is good for.
         capacity: entries at most.
         clock: monotonic seconds.
@@ -89,8 +89,8 @@ class LeasedCache:
 
         Args:
             state: what it found of a subject.
-            head: the last destruction that the same statement could see. If the feed was read
-                beyond it meanwhile, a destruction may have been missed: nothing is remembered.
+            head: the last entry of the feed that the same statement could see. If the feed was
+                read beyond it meanwhile, an entry may have been missed: nothing is remembered.
             user: whose subject it is, where it was looked up by the user.
         """
         if head < self._last_seen:
@@ -150,7 +150,7 @@ class LeasedCache:
             # Nothing was seen yet, or the database was restored to an earlier state.
             self._entries.clear()
             self._users.clear()
-        for destruction in feed.destructions:
-            self.evict(destruction.subject)
+        for entry in feed.entries:
+            self.evict(entry.subject)
         self._last_seen = feed.head
         self._valid_until = began + self._lease_seconds

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from schemas.tree import SeedSet
 
-DestructionKind: TypeAlias = Literal["subject", "seeds"]
+FeedKind: TypeAlias = Literal["subject", "seeds", "pause"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +21,14 @@ class SubjectKeys:
         tenant: the name of its tenant; ``None`` for the system's own subject.
         id_secret: 32 bytes under which ids of its turns are derived.
         seeds: what is left of its tree of keys.
+        paused: whether its user has paused memory: nothing is noted or recalled meanwhile.
     """
 
     subject: UUID
     tenant: str | None
     id_secret: bytes = field(repr=False)
     seeds: SeedSet = field(repr=False)
+    paused: bool = False
     _last: dict[int, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def leaf_key(self, address: int) -> bytes:
@@ -61,31 +63,45 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destruction:
-    """One entry of the feed of destructions.
+class FeedEntry:
+    """One entry of the feed: a change after which what is cached of a subject is stale.
 
     Attributes:
         seq: its number, in the order of commit.
-        subject: whose keys were destroyed.
-        kind: ``subject`` for all of them, ``seeds`` for some.
+        subject: whose state changed.
+        kind: ``subject``: all of its keys were destroyed; ``seeds``: some; ``pause``: its user
+            paused or resumed memory.
     """
 
     seq: int
     subject: UUID
-    kind: DestructionKind
+    kind: FeedKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A stretch of the feed of destructions.
+    """A stretch of the feed.
 
     Attributes:
-        head: the number of the last destruction there is, 0 before the first.
-        destructions: those after the one that was asked for, in order.
+        head: the number of the last entry there is, 0 before the first.
+        entries: those after the one that was asked for, in order.
     """
 
     head: int
-    destructions: tuple[Destruction, ...]
+    entries: tuple[FeedEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Whether a user has paused memory.
+
+    Attributes:
+        paused: whether.
+        since: since when; ``None`` where it is not paused.
+    """
+
+    paused: bool
+    since: dt.datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +132,7 @@ class StoredKeys:
         user_index: the index entry of its user, where it was looked up by it.
         tenant: the name of its tenant, where it was looked up by the subject.
         user_sealed: its sealed user id, where it was looked up by the subject and has one.
+        paused: whether its user has paused memory.
     """
 
     subject: UUID
@@ -124,6 +141,7 @@ class StoredKeys:
     user_index: bytes = b""
     tenant: str | None = None
     user_sealed: bytes | None = None
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +149,7 @@ class Snapshot:
     """What one statement found.
 
     Attributes:
-        head: the number of the last destruction that it could see.
+        head: the number of the last entry of the feed that it could see.
         living: the subjects that have keys.
         erased: the subjects whose destruction is recorded.
         missing: the subjects of which neither keys nor a destruction are there.

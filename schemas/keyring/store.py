@@ -14,10 +14,11 @@ from psycopg.rows import TupleRow
 from schemas.database import Connection, Pool, load_queries
 from schemas.errors import KeyringUnavailable, MigrationError
 from schemas.keyring.records import (
-    Destruction,
     Erased,
     Feed,
+    FeedEntry,
     NewSubject,
+    Pause,
     Snapshot,
     StoredBucket,
     StoredKeys,
@@ -119,16 +120,22 @@ class KeyringStore:
         parameters = {"tenant_id": tenant_id, "indexes": list(indexes)}
         rows = await self._read("select_users", parameters)
         living = tuple(
-            StoredKeys(user_index=row[0], subject=row[1], wrapped=row[2], bucket=_bucket(row[3:7]))
+            StoredKeys(
+                user_index=row[0],
+                subject=row[1],
+                wrapped=row[2],
+                bucket=_bucket(row[3:7]),
+                paused=row[7],
+            )
             for row in rows
         )
-        return Snapshot(head=rows[0][7] if rows else 0, living=living)
+        return Snapshot(head=rows[0][8] if rows else 0, living=living)
 
     async def subjects(self, subjects: Collection[UUID]) -> Snapshot:
         """Return what is known of each subject."""
         rows = await self._read("select_subjects", {"subjects": list(set(subjects))})
         living, erased, missing = [], [], []
-        for subject, wrapped, *bucket, tenant, user_sealed, seq, destroyed_at, _ in rows:
+        for subject, wrapped, *bucket, tenant, user_sealed, paused, seq, destroyed_at, _ in rows:
             if seq is not None:
                 erased.append(Erased(subject=subject, seq=seq, destroyed_at=destroyed_at))
             elif wrapped is None:
@@ -141,6 +148,7 @@ class KeyringStore:
                         bucket=_bucket(bucket),
                         tenant=tenant,
                         user_sealed=user_sealed,
+                        paused=paused,
                     )
                 )
         return Snapshot(
@@ -156,7 +164,7 @@ class KeyringStore:
         """Store those of the new subjects that still can be.
 
         Returns:
-            The subjects that were stored, and the last destruction that the statement could see.
+            The subjects that were stored, and the end of the feed that the statement could see.
         """
         parameters = {
             "tenant_id": tenant_id,
@@ -187,28 +195,41 @@ class KeyringStore:
         }
         await self._write("insert_system_subject", parameters)
 
-    # Destructions
+    # The feed: destructions and pauses
 
     async def destroy(self, subject: UUID, control_position: int | None) -> int:
         """Wipe a subject's row and record its destruction, at once; return the record's number."""
         parameters = {"subject": subject, "control_position": control_position}
         async with self._transaction() as connection:
-            await connection.execute(_QUERIES["lock_destructions"])
+            await connection.execute(_QUERIES["lock_feed"])
             await connection.execute(_QUERIES["insert_destruction"], parameters)
             await connection.execute(_QUERIES["wipe_subject"], parameters)
+            await connection.execute(_QUERIES["wipe_pause"], parameters)
             cursor = await connection.execute(_QUERIES["select_destruction"], parameters)
             row = await cursor.fetchone()
         if row is None:  # an erasure without its record must stop here, in production as well
             raise RuntimeError(f"the destruction of {subject} was written and cannot be read back")
         return int(row[0])
 
+    async def set_pause(self, subject: UUID, *, paused: bool) -> None:
+        """Pause or resume a subject, if it lives."""
+        parameters = {"subject": subject, "paused": paused}
+        async with self._transaction() as connection:
+            await connection.execute(_QUERIES["lock_feed"])
+            await connection.execute(_QUERIES["set_pause"], parameters)
+
+    async def pause(self, subject: UUID) -> Pause | None:
+        """Return whether a living subject has paused; ``None`` where it does not live."""
+        rows = await self._read("select_pause", {"subject": subject})
+        return Pause(paused=rows[0][0], since=rows[0][1]) if rows else None
+
     async def feed(self, after: int) -> Feed:
-        """Return the destructions after one that was seen."""
+        """Return the entries of the feed after one that was seen."""
         rows = await self._read("select_feed", {"after": after})
         return Feed(
             head=rows[0][0],
-            destructions=tuple(
-                Destruction(seq=seq, subject=subject, kind=kind)
+            entries=tuple(
+                FeedEntry(seq=seq, subject=subject, kind=kind)
                 for _, seq, subject, kind in rows
                 if seq is not None
             ),

@@ -196,6 +196,7 @@ class Wrapper:
             tenant=tenant,
             id_secret=material[:ID_SECRET_BYTES],
             seeds=seeds,
+            paused=stored.paused,
         )
 
     def _epoch_cipher(self, epoch: int) -> AESGCM:

@@ -162,7 +162,7 @@ class TestDestruction:
                 seen: list[int] = []
                 while len(seen) < len(users):
                     feed = await one._store.feed(seen[-1] if seen else 0)
-                    seen += [entry.seq for entry in feed.destructions]
+                    seen += [entry.seq for entry in feed.entries]
                 assert seen == list(range(1, 31))
                 assert sorted(await destroying) == seen
 

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.errors import KeyringUnavailable
 from schemas.keyring.lease import LeasedCache
-from schemas.keyring.records import Destruction, DestructionKind, Erased, Feed, SubjectKeys
+from schemas.keyring.records import Erased, Feed, FeedEntry, FeedKind, SubjectKeys
 from schemas.tree import SeedSet
 
 
@@ -28,15 +28,15 @@ class FakeFeed:
     """A feed of destructions in memory, that can be cut off or held up."""
 
     def __init__(self) -> None:
-        self.destructions: list[Destruction] = []
+        self.entries: list[FeedEntry] = []
         self.reads = 0
         self.available = True
         self.gate: asyncio.Event | None = None
         self.on_read: Callable[[], None] | None = None
 
-    def destroy(self, subject: UUID, kind: DestructionKind = "subject") -> None:
-        seq = len(self.destructions) + 1
-        self.destructions.append(Destruction(seq=seq, subject=subject, kind=kind))
+    def destroy(self, subject: UUID, kind: FeedKind = "subject") -> None:
+        seq = len(self.entries) + 1
+        self.entries.append(FeedEntry(seq=seq, subject=subject, kind=kind))
 
     async def read(self, after: int) -> Feed:
         self.reads += 1
@@ -46,8 +46,8 @@ class FakeFeed:
             await self.gate.wait()
         if not self.available:
             raise KeyringUnavailable("cut off")
-        later = tuple(entry for entry in self.destructions if entry.seq > after)
-        return Feed(head=len(self.destructions), destructions=later)
+        later = tuple(entry for entry in self.entries if entry.seq > after)
+        return Feed(head=len(self.entries), entries=later)
 
 
 class Bench:
@@ -132,8 +132,8 @@ def test_valid_lease_reads_nothing() -> None:
     run(scenario)
 
 
-@pytest.mark.parametrize("kind", ["subject", "seeds"])
-def test_destruction_evicts_its_subject_and_no_other(kind: DestructionKind) -> None:
+@pytest.mark.parametrize("kind", ["subject", "seeds", "pause"])
+def test_an_entry_of_the_feed_evicts_its_subject_and_no_other(kind: FeedKind) -> None:
     async def scenario() -> None:
         bench = Bench()
         await bench.cache.hold()
@@ -219,7 +219,7 @@ def test_keys_read_before_a_destruction_that_the_feed_has_passed_are_not_remembe
         await bench.cache.hold()
         # A statement reads the subject, the subject is destroyed, the feed is read, and only then
         # does the statement's answer arrive.
-        head_of_statement = len(bench.feed.destructions)
+        head_of_statement = len(bench.feed.entries)
         bench.feed.destroy(UUID(int=1))
         bench.clock.now += 0.5
         await bench.cache.hold()
@@ -295,7 +295,7 @@ def test_database_restored_to_an_earlier_state_empties_the_cache() -> None:
         bench.feed.destroy(UUID(int=8))
         await bench.cache.hold()
         bench.cache.put(keys_of(1), head=2)
-        bench.feed.destructions.pop()
+        bench.feed.entries.pop()
         bench.clock.now += 0.5
         await bench.cache.hold()
         assert bench.serve(UUID(int=1)) is None

@@ -60,22 +60,23 @@ WHERE tenant_id = %(tenant_id)s AND revoked_at IS NULL
 ORDER BY created_at, key_id;
 
 -- name: select_users
--- Find the living subjects of a tenant's users, with the last destruction of the same snapshot.
+-- Find the living subjects of a tenant's users, with the end of the feed of the same snapshot.
 SELECT s.user_index, s.subject, s.wrapped, b.bucket_id, b.epoch, b.key_version, b.wrapped,
-    (SELECT coalesce(max(seq), 0) FROM destructions)
-FROM subjects s JOIN buckets b USING (bucket_id)
+    coalesce(p.paused, false), (SELECT coalesce(max(seq), 0) FROM feed)
+FROM subjects s JOIN buckets b USING (bucket_id) LEFT JOIN pauses p USING (subject)
 WHERE s.tenant_id = %(tenant_id)s AND s.user_index = ANY (%(indexes)s::bytea[])
     AND s.wrapped IS NOT NULL;
 
 -- name: select_subjects
--- Find subjects, living, destroyed or unknown, with the last destruction of the same snapshot.
+-- Find subjects, living, destroyed or unknown, with the end of the feed of the same snapshot.
 SELECT w.subject, s.wrapped, b.bucket_id, b.epoch, b.key_version, b.wrapped,
-    t.name, s.user_sealed, d.seq, d.destroyed_at,
-    (SELECT coalesce(max(seq), 0) FROM destructions)
+    t.name, s.user_sealed, coalesce(p.paused, false), d.seq, d.destroyed_at,
+    (SELECT coalesce(max(seq), 0) FROM feed)
 FROM unnest(%(subjects)s::uuid[]) AS w (subject)
 LEFT JOIN subjects s ON s.subject = w.subject
 LEFT JOIN buckets b ON b.bucket_id = s.bucket_id
 LEFT JOIN tenants t ON t.tenant_id = s.tenant_id
+LEFT JOIN pauses p ON p.subject = w.subject
 LEFT JOIN destructions d ON d.subject = w.subject AND d.kind = 'subject';
 
 -- name: insert_subjects
@@ -90,7 +91,7 @@ FROM unnest(
 JOIN buckets b ON b.bucket_id = n.bucket_id AND b.key_version = n.key_version
 ORDER BY n.user_index
 ON CONFLICT (tenant_id, user_index) WHERE wrapped IS NOT NULL DO NOTHING
-RETURNING subject, (SELECT coalesce(max(seq), 0) FROM destructions);
+RETURNING subject, (SELECT coalesce(max(seq), 0) FROM feed);
 
 -- name: insert_system_subject
 -- Store the system's own subject, unless it is there or its bucket has a new key meanwhile.
@@ -103,14 +104,14 @@ ON CONFLICT ((true)) WHERE tenant_id IS NULL DO NOTHING;
 -- Find the system's own subject.
 SELECT subject FROM subjects WHERE tenant_id IS NULL;
 
--- name: lock_destructions
--- Let one destruction at a time commit, so that their numbers follow the order of commit.
+-- name: lock_feed
+-- Let one entry of the feed at a time commit, so that their numbers follow the order of commit.
 SELECT pg_advisory_xact_lock(hashtextextended('memledger keyring destructions', 0));
 
 -- name: insert_destruction
 -- Record that a subject is destroyed, once; the lock must be held since an earlier statement.
 INSERT INTO destructions (seq, subject, kind, control_position)
-SELECT coalesce(max(seq), 0) + 1, %(subject)s, 'subject', %(control_position)s FROM destructions
+SELECT coalesce(max(seq), 0) + 1, %(subject)s, 'subject', %(control_position)s FROM feed
 ON CONFLICT (subject) WHERE kind = 'subject' DO NOTHING;
 
 -- name: select_destruction
@@ -122,12 +123,34 @@ SELECT seq FROM destructions WHERE subject = %(subject)s AND kind = 'subject';
 UPDATE subjects SET wrapped = NULL, user_index = NULL, user_sealed = NULL
 WHERE subject = %(subject)s;
 
+-- name: wipe_pause
+-- Forget that a subject ever paused; the number of its destruction is the higher one by now.
+DELETE FROM pauses WHERE subject = %(subject)s;
+
+-- name: set_pause
+-- Pause or resume a living subject, where that changes something; the lock must be held since an
+-- earlier statement.
+INSERT INTO pauses (subject, paused, seq)
+SELECT s.subject, %(paused)s, (SELECT coalesce(max(seq), 0) + 1 FROM feed)
+FROM subjects s
+WHERE s.subject = %(subject)s AND s.wrapped IS NOT NULL
+    AND (%(paused)s OR EXISTS (SELECT FROM pauses p WHERE p.subject = s.subject))
+ON CONFLICT (subject) DO UPDATE
+SET paused = EXCLUDED.paused, seq = EXCLUDED.seq, changed_at = now()
+WHERE pauses.paused <> EXCLUDED.paused;
+
+-- name: select_pause
+-- Read whether a living subject has paused, and since when.
+SELECT coalesce(p.paused, false), CASE WHEN p.paused THEN p.changed_at END
+FROM subjects s LEFT JOIN pauses p USING (subject)
+WHERE s.subject = %(subject)s AND s.wrapped IS NOT NULL;
+
 -- name: select_feed
--- Read the destructions after one that was seen; one row at least, with the last there is.
-SELECT h.head, d.seq, d.subject, d.kind
-FROM (SELECT coalesce(max(seq), 0) AS head FROM destructions) h
-LEFT JOIN destructions d ON d.seq > %(after)s
-ORDER BY d.seq;
+-- Read the entries of the feed after one that was seen; one row at least, with the last there is.
+SELECT h.head, f.seq, f.subject, f.kind
+FROM (SELECT coalesce(max(seq), 0) AS head FROM feed) h
+LEFT JOIN feed f ON f.seq > %(after)s
+ORDER BY f.seq;
 
 -- name: select_erased
 -- Find which of the subjects are recorded as destroyed.
