@@ -1,0 +1,207 @@
+"""``memledger eval recall``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from deploy.cli.output import console, json_option, print_json
+from deploy.cli.recall_eval_print import print_scores, print_sweep
+from deploy.evaluation.recall_evaluation import evaluate_in_throwaway
+from deploy.evaluation.recall_scoring import Fault, RecallScores
+from deploy.evaluation.recall_script_files import read_scripts
+from deploy.wiring import embedder_of
+from schemas.settings import Settings
+
+_COSINE: Final = click.FloatRange(-1, 1)
+
+
+class _Thresholds(click.ParamType):
+    """Least similarities, parted by commas."""
+
+    name = "numbers"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's own signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[float, ...]:
+        """Return them."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(_COSINE.convert(part.strip(), param, ctx) for part in value.split(","))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """What the command line asks for."""
+
+    cases: Path | None
+    categories: tuple[str, ...]
+    embedder: str | None
+    thresholds: tuple[float | None, ...]
+
+
+@click.command("recall")
+@click.option(
+    "--cases",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A directory with a directory for each category and one script in each .toml file there; "
+    "else that of the source tree.",
+)
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    help="Take the scripts of this category alone; may be given several times.",
+)
+@click.option("--min-similarity", type=_COSINE, help="The threshold; else the embedder's own.")
+@click.option(
+    "--sweep",
+    type=_Thresholds(),
+    help="Thresholds to compare, such as 0.1,0.2,0.3: the figures of all scripts at each.",
+)
+@click.option(
+    "--embedder", help="Which embedder, as in MEMLEDGER_EMBEDDER; that one where none is named."
+)
+@click.option(
+    "--at-least-hit",
+    type=click.FloatRange(0, 1),
+    help="Exit with 1 where the hit rate of all scripts is below this share.",
+)
+@click.option(
+    "--at-most-unwanted",
+    type=click.FloatRange(0, 1),
+    help="Exit with 1 where the unwanted-mention rate of all scripts is above this share.",
+)
+@click.option("--verbose", is_flag=True, help="List each answer that went wrong.")
+@json_option
+def recall(
+    *,
+    cases: Path | None,
+    categories: tuple[str, ...],
+    min_similarity: float | None,
+    sweep: tuple[float, ...] | None,
+    embedder: str | None,
+    at_least_hit: float | None,
+    at_most_unwanted: float | None,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """What recall finds, and what it leaves out, on scripts of conversations over weeks.
+
+    What the scripts' users said is noted as they say, goes through gate, reconciliation and
+    projection into a Postgres of its own, and is asked for. No pipeline is needed, no model is
+    asked, and nothing is kept. Exits with 1 where a user saw another's memory, a block holds what
+    it must never hold, an operation came out otherwise than its script says, or a floor is missed.
+    """
+    if sweep is not None and min_similarity is not None:
+        raise click.UsageError("--sweep names the thresholds: leave out --min-similarity")
+    asked = _Asked(
+        cases=cases,
+        categories=categories,
+        embedder=embedder,
+        thresholds=(min_similarity,) if sweep is None else sweep,
+    )
+    about, scores = asyncio.run(_evaluate(asked))
+    if as_json:
+        print_json(_report(about, asked.thresholds, scores, swept=sweep is not None))
+    elif sweep is None:
+        print_scores(console(), about, scores[0], listed=verbose)
+    else:
+        print_sweep(console(), about, sweep, scores)
+    if not all(
+        holds(one, at_least_hit=at_least_hit, at_most_unwanted=at_most_unwanted) for one in scores
+    ):
+        raise SystemExit(1)
+
+
+async def _evaluate(asked: _Asked) -> tuple[dict[str, Any], list[RecallScores]]:
+    scripts = read_scripts(asked.cases, categories=asked.categories)
+    settings = Settings.from_environment()
+    if asked.embedder is not None:
+        settings = settings.model_copy(update={"embedder": asked.embedder})
+    async with embedder_of(settings) as embedder:
+        about = {"embedder": embedder.name, "min_similarity": embedder.min_similarity}
+        return about, await evaluate_in_throwaway(scripts, embedder, thresholds=asked.thresholds)
+
+
+def holds(
+    scores: RecallScores, *, at_least_hit: float | None, at_most_unwanted: float | None
+) -> bool:
+    """Tell whether scores are safe, of scripts that went as they say, and within the floors.
+
+    Args:
+        scores: the scores.
+        at_least_hit: the least hit rate, which a run without anything to hit misses.
+        at_most_unwanted: the greatest unwanted-mention rate.
+    """
+    hit, unwanted = scores.all.hit_rate, scores.all.unwanted_mention_rate
+    return (
+        scores.safe
+        and not scores.misfits
+        and (at_least_hit is None or (hit is not None and hit >= at_least_hit))
+        and (at_most_unwanted is None or unwanted is None or unwanted <= at_most_unwanted)
+    )
+
+
+def _report(
+    about: dict[str, Any],
+    thresholds: Sequence[float | None],
+    scores: Sequence[RecallScores],
+    *,
+    swept: bool,
+) -> dict[str, Any]:
+    if swept:
+        return {
+            **about,
+            "sweep": [
+                {"min_similarity": threshold, **_figures(one)}
+                for threshold, one in zip(thresholds, scores, strict=True)
+            ],
+        }
+    taken = about["min_similarity"] if thresholds[0] is None else thresholds[0]
+    return {
+        "embedder": about["embedder"],
+        "min_similarity": taken,
+        **_figures(scores[0]),
+        "faults": [_fault(fault) for fault in scores[0].faults],
+        "misfits": [
+            {
+                "script": misfit.script,
+                "label": misfit.label,
+                "expected": misfit.expected,
+                "got": misfit.got,
+            }
+            for misfit in scores[0].misfits
+        ],
+    }
+
+
+def _figures(scores: RecallScores) -> dict[str, Any]:
+    return {
+        "all": scores.all.as_json(),
+        "shown": scores.shown.as_json(),
+        "held_out": scores.held_out.as_json(),
+        "by_category": {name: one.as_json() for name, one in scores.by_category.items()},
+        "by_language": {name: one.as_json() for name, one in scores.by_language.items()},
+    }
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    answer = fault.answer
+    return {
+        "script": f"{answer.script.category}/{answer.script.name}",
+        "asks": answer.question.asks,
+        "missed": list(fault.missed),
+        "stale": list(fault.stale),
+        "unwanted": list(fault.unwanted),
+        "foreign": list(fault.foreign),
+        "harmful": list(fault.harmful),
+    }
