@@ -90,7 +90,7 @@ async def prepare(settings: Settings, addresses: Addresses, home: Home) -> None:
     await ensure_database(addresses.keyring_url)
     await ensure_topics(
         addresses.kafka_bootstrap,
-        ledger_topics(settings.generation, settings.partitions),
+        ledger_topics(settings.generation, settings.partitions, recalls_days=settings.recalls_days),
         replication=settings.replication,
     )
     read_model = await open_read_model(

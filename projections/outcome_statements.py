@@ -64,6 +64,7 @@ def statements(counted: Sequence[OpenedOutcome]) -> Iterator[Statement]:
     found = (
         _defer(counted),
         _settle(counted),
+        _link(counted),
         _raise(counted),
         _decide(counted),
         _reject(counted),
@@ -134,6 +135,19 @@ def _settle(counted: Sequence[OpenedOutcome]) -> Statement | None:
         "outcome_offsets": [opened.offset for opened, _ in settled],
         "deferred": Closing.DEFERRED.value,
     }
+
+
+def _link(counted: Sequence[OpenedOutcome]) -> Statement | None:
+    """Tell which recalls turns were answered with."""
+    linked = [opened for opened in counted if opened.outcome.recall_id is not None]
+    if not linked:
+        return None
+    columns = {
+        "subjects": [opened.subject for opened in linked],
+        "turn_ids": [opened.outcome.turn_id for opened in linked],
+        "recall_ids": [opened.outcome.recall_id for opened in linked],
+    }
+    return "link_recalls", columns
 
 
 def _raise(counted: Sequence[OpenedOutcome]) -> Statement | None:

@@ -80,6 +80,8 @@ class TurnAccount:
         waits_for: what a deferred turn waits for; ``None`` where it does not wait.
         settled_by: the record that settled a turn which waited: the end of its session.
         settled: the turns that the end of a session settled, in their order.
+        recall_id: the recall that was served for the turn, as it was sent with it; ``None`` where
+            none was, or the turn is open.
         memories: the versions that its words caused, with what later became of them.
         rejected: what was refused.
         flags: what was left to a person about it; or the flag that it decided.
@@ -92,6 +94,7 @@ class TurnAccount:
     waits_for: DeferralCause | None
     settled_by: UUID | None
     settled: tuple[UUID, ...]
+    recall_id: UUID | None
     memories: tuple[ListedMemory, ...]
     rejected: tuple[RefusedOperation, ...]
     flags: tuple[TurnFlag, ...]
@@ -191,6 +194,7 @@ class PostgresTurns:
             waits_for=_waits_for(row),
             settled_by=row["settled_by"],
             settled=tuple(row["settled"]),
+            recall_id=row["recall_id"],
             memories=tuple(map(listed_memory, caused)),
             rejected=tuple(map(_refused, refused)),
             flags=tuple(map(_flag, raised)),

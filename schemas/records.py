@@ -125,6 +125,8 @@ class Outcome(Record):
         extractor, model: who proposed; ``None`` where nobody was asked.
         usage: what asking cost.
         closes: what sort of record it closes: what was spent is told by turn.
+        recall_id: the recall that was served for the turn, as the turn tells it, so that whoever
+            reads no turn knows it too.
     """
 
     turn_id: UUID
@@ -143,6 +145,7 @@ class Outcome(Record):
     model: str | None = None
     usage: Usage = Usage()
     closes: Closes = "turn"
+    recall_id: UUID | None = None
 
 
 class DeadLetter(Record):

@@ -19,6 +19,7 @@ from schemas.errors import RecordInvalid, UnknownSchema
 from schemas.files import FileCommand
 from schemas.memory import Record
 from schemas.proposals import Proposal
+from schemas.recalls import ServedRecall
 from schemas.records import DeadLetter, Outcome, Turn
 
 JsonObject = dict[str, Any]
@@ -62,8 +63,14 @@ SCHEMAS: Final[tuple[Schema, ...]] = (
     Schema(name="session-end", version=1, model=SessionEnd, upcasters={}),
     Schema(name="consolidation", version=1, model=ConsolidationStart, upcasters={}),
     Schema(name="proposal", version=2, model=Proposal, upcasters={1: _as_it_is}),
-    Schema(name="outcome", version=3, model=Outcome, upcasters={1: _outcome_2, 2: _as_it_is}),
+    Schema(
+        name="outcome",
+        version=4,
+        model=Outcome,
+        upcasters={1: _outcome_2, 2: _as_it_is, 3: _as_it_is},
+    ),
     Schema(name="file-command", version=1, model=FileCommand, upcasters={}),
+    Schema(name="recall", version=1, model=ServedRecall, upcasters={}),
     Schema(name="dead-letter", version=1, model=DeadLetter, upcasters={}),
 )
 

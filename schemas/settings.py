@@ -15,7 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from schemas.errors import ConfigurationError
 from schemas.setting_problems import problem_of
-from schemas.topics import BROKERS_REPLICATION, checked_generation
+from schemas.topics import BROKERS_REPLICATION, RECALLS_DAYS, checked_generation
 
 DEFAULT_TENANT = "local"
 
@@ -89,6 +89,8 @@ class Settings(BaseSettings):
         request_bytes_max: most bytes of one request that brings turns.
         request_bytes_held_max: most bytes of all such requests that are in work at one time.
         recall_min_similarity: absolute cosine threshold of recall; ``None`` takes the embedder's.
+        recalls_days: for how many days it is kept what recalls served, without its words; also the
+            retention of its topic when that is made.
     """
 
     # Addresses and keys hold secrets: neither a repr nor a refusal repeats them.
@@ -135,6 +137,7 @@ class Settings(BaseSettings):
     request_bytes_max: int = Field(default=8 * 1024 * 1024, ge=1024)
     request_bytes_held_max: int = Field(default=64 * 1024 * 1024, ge=1024)
     recall_min_similarity: float | None = Field(default=None, ge=-1, le=1)
+    recalls_days: int = Field(default=RECALLS_DAYS, ge=1, le=3650)
 
     @field_validator("home", mode="before")
     @classmethod

@@ -11,6 +11,7 @@ from schemas.errors import ConfigurationError
 
 TURNS: Final = "memledger.turns"
 FILES: Final = "memledger.files"
+RECALLS: Final = "memledger.recalls"
 DEAD_LETTERS: Final = "memledger.dead-letters"
 
 RECORD_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -40,6 +41,16 @@ LEDGER_SETTINGS: Final[Mapping[str, str]] = {
     "message.timestamp.type": "LogAppendTime",
     "max.message.bytes": str(RECORD_BYTES_MAX),
 }
+
+
+RECALLS_DAYS: Final = 90
+"""For how many days it is kept what was served, where nothing else is set."""
+
+
+def recalls_settings(days: int) -> Mapping[str, str]:
+    """Return the settings of the topic of what was served, which alone ages out."""
+    aging = {"cleanup.policy": "compact,delete", "retention.ms": str(days * _DAY_MS)}
+    return {**LEDGER_SETTINGS, **aging}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,9 +96,19 @@ def checked_generation(generation: str) -> str:
     return generation
 
 
-def ledger_topics(generation: str, partitions: int) -> tuple[Topic, ...]:
-    """Return every topic that a pipeline of one generation needs."""
+def ledger_topics(
+    generation: str, partitions: int, *, recalls_days: int = RECALLS_DAYS
+) -> tuple[Topic, ...]:
+    """Return every topic that a pipeline of one generation needs.
+
+    Args:
+        generation: the generation.
+        partitions: number of partitions of each topic.
+        recalls_days: for how many days it is kept what was served.
+    """
     names = (TURNS, FILES, proposals_topic(generation), memories_topic(generation), DEAD_LETTERS)
     return tuple(
         Topic(name=name, partitions=partitions, settings=LEDGER_SETTINGS) for name in names
     )
+    served = Topic(name=RECALLS, partitions=partitions, settings=recalls_settings(recalls_days))
+    return (*ledger, served)

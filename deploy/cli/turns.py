@@ -141,6 +141,8 @@ def _print_account(account: TurnAccount) -> None:
         click.echo(f"settled by the end of its session, {account.settled_by}")
     if account.settled:
         click.echo(f"settled: {', '.join(map(str, account.settled))}")
+    if account.recall_id is not None:
+        click.echo(f"answered with the recall {account.recall_id}")
     for memory in account.memories:
         click.echo(f"noted ({memory.state.value}): {shown(memory.content)}")
     for rejected in account.rejected:

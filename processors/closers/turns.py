@@ -67,6 +67,12 @@ class TurnCloser:
 
     async def outcome(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
         """Return what becomes of a turn; see :class:`~processors.closers.closer.Closer`."""
+        outcome = await self._outcome(turn, opened, state)
+        if outcome is None or turn.recall_id is None:
+            return outcome
+        return outcome.model_copy(update={"recall_id": turn.recall_id})
+
+    async def _outcome(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
         asking = self._parts.asking
         if not asking.stands(opened, state):
             cause = await self._waits_for(turn, opened.keys.tenant)

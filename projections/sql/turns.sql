@@ -1,10 +1,11 @@
 -- What became of one subject's turns, and of the other records of the turns topic.
 
 -- name: select_turn
--- Return a record, how it closed, what it waits for, which record settled it, and which turns it
--- settled itself.
+-- Return a record, how it closed, what it waits for, which recall it was answered with, which record
+-- settled it, and which turns it settled itself.
 SELECT
     turns.turn_id, turns.partition, turns.turn_offset, turns.closing, waiting.cause AS waits_for,
+    turns.recall_id,
     (
         SELECT settling.turn_id FROM turns AS settling
         WHERE settling.subject = turns.subject

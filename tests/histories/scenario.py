@@ -29,6 +29,7 @@ from tests.histories.files import write_file_commands
 from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog
 from tests.histories.made import embedding, memory_of, operation
+from tests.histories.served import RECALL, write_recalls
 from tests.histories.writing import (
     GENERATION,
     GoldenWriter,
@@ -60,6 +61,7 @@ def today(name: str) -> GoldenLog:
     write_scenes_beside_turns(writer, DAN)
     write_file_commands(writer, DAN)
     write_curations(writer, EVE)
+    write_recalls(writer, ANN)
     keys = key_material([ANN, DAN, EVE, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
     log = GoldenLog(
         name=name, plain=tuple(writer.plain), sealed=tuple(writer.sealed), keys=keys, folded=None
@@ -90,7 +92,7 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         said_at=at(40 * DAY),
         utc_offset_minutes=60,
         assistant_text=None,
-        recall_id=UUID(int=77),
+        recall_id=RECALL,
     )
     update = operation(
         Action.UPDATE,
@@ -112,7 +114,14 @@ def _changes_of_mind(writer: GoldenWriter) -> None:
         MemorySuperseded(closes=first.memory_id, memory=second),
         MemoryAdded(memory=taste),
     ]
-    writer.outcome("one closes, two open", moved, Closing.STORED, decided, proposal_offset=at_moved)
+    writer.outcome(
+        "one closes, two open",
+        moved,
+        Closing.STORED,
+        decided,
+        proposal_offset=at_moved,
+        recall_id=RECALL,
+    )
 
     bern = writer.turn(
         "a late turn, said between the two before it, from an import",

@@ -20,9 +20,10 @@ from schemas.log.sealed import LogRecord, SealedRecord, seal_record
 from schemas.memory import Record
 from schemas.partitioning import partition_for
 from schemas.proposals import InvalidItem, Operation, Proposal, Usage
+from schemas.recalls import ServedRecall
 from schemas.records import Closes, Closing, DeadLetter, Origin, Outcome, Turn
 from schemas.registry import schema_of
-from schemas.topics import DEAD_LETTERS, FILES, TURNS, memories_topic, proposals_topic
+from schemas.topics import DEAD_LETTERS, FILES, RECALLS, TURNS, memories_topic, proposals_topic
 from schemas.tree import SeedSet, address_for
 from tests.histories.folding import payload_of
 from tests.histories.golden import (
@@ -190,6 +191,17 @@ class GoldenWriter:
             keys=keys,
             record_id=command.command_id,
             address=address_for(command.received_at, command.command_id),
+        )
+
+    def recall(self, note: str, keys: SubjectKeys, record: ServedRecall) -> int:
+        """Append what a recall served and return its offset."""
+        return self._append(
+            note,
+            (RECALLS, partition_for(keys.subject, PARTITIONS)),
+            record,
+            keys=keys,
+            record_id=record.recall_id,
+            address=address_for(record.served_at, record.recall_id),
         )
 
     def append_again(self, note: str, written: WrittenTurn, fault: Fault | None = None) -> None:

@@ -27,7 +27,7 @@ from schemas.flags import FlagState
 from schemas.records import Closing, DeferralCause
 from tests.support.log_writer import NOON
 
-TURN, END, FLAG = UUID(int=7), UUID(int=8), UUID(int=9)
+TURN, END, FLAG, RECALL = UUID(int=7), UUID(int=8), UUID(int=9), UUID(int=10)
 SUMMARY = TurnSummary(
     turn_id=TURN,
     position="3:17",
@@ -43,6 +43,7 @@ ACCOUNT = TurnAccount(
     waits_for=None,
     settled_by=END,
     settled=(),
+    recall_id=RECALL,
     memories=(),
     rejected=(
         RefusedOperation(
@@ -128,6 +129,7 @@ def test_a_turn_tells_how_it_closed_and_what_was_refused_why(turns: Turns) -> No
     for told in (
         f"{TURN} at 3:17: rejected",
         f"settled by the end of its session, {END}",
+        f"answered with the recall {RECALL}",
         f"refused: secret (operation 1 of {END}, nobody can tell of which turn)",
         f"left to a person (open): operator_obligation, flag {FLAG}",
     ):
