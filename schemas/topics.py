@@ -107,7 +107,7 @@ def ledger_topics(
         recalls_days: for how many days it is kept what was served.
     """
     names = (TURNS, FILES, proposals_topic(generation), memories_topic(generation), DEAD_LETTERS)
-    return tuple(
+    ledger = tuple(
         Topic(name=name, partitions=partitions, settings=LEDGER_SETTINGS) for name in names
     )
     served = Topic(name=RECALLS, partitions=partitions, settings=recalls_settings(recalls_days))
