@@ -43,6 +43,7 @@ class Command(StrEnum):
     FLAG_DECISION = "flag-decision"
     SESSION_END = "session-end"
     CONSOLIDATION = "consolidation"
+    FILE_COMMAND = "file-command"
 
 
 COMMANDS_ACCEPTED: Final = Counter(

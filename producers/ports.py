@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from producers.turns_input import TurnInput
+from schemas.files import ToolResult
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import SealedRecord
 from schemas.records import Origin
@@ -103,6 +104,34 @@ class KnownTurns(Protocol):
 
         Args:
             turns: by subject, the turns that are asked for.
+
+        Raises:
+            ReadModelUnavailable: it cannot be asked.
+        """
+        ...
+
+
+class FileAnswers(Protocol):
+    """Shows users' files, and tells what commands on them came to."""
+
+    async def result(self, subject: UUID, command_id: UUID) -> ToolResult:
+        """Return what a command is answered with, once it was carried out.
+
+        Raises:
+            ResultPending: it was not carried out in time; it will be.
+            ReadModelUnavailable: it cannot be asked.
+        """
+        ...
+
+    async def view(
+        self, subject: UUID | None, path: str, view_range: Sequence[int] | None = None
+    ) -> ToolResult:
+        """Return what a model sees of a directory or a file.
+
+        Args:
+            subject: whose files; ``None`` where nothing was ever heard of the user.
+            path: the path as the model told it.
+            view_range: which lines of a file.
 
         Raises:
             ReadModelUnavailable: it cannot be asked.

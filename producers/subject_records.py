@@ -32,7 +32,7 @@ class Appended:
 
     Attributes:
         turn_id: the record's id.
-        partition, offset: where it stands in the turns topic.
+        partition, offset: where it stands in its topic.
     """
 
     turn_id: UUID
@@ -96,23 +96,32 @@ class _Pending:
 
 
 class SubjectRecords:
-    """Appends sealed records to the turns topic, each to the line of its subject.
+    """Appends sealed records to one topic, each to the line of its subject.
 
     After the acknowledgements the keyring is asked which of the subjects were erased meanwhile: the
     records of those users are appended again under the users' new subjects.
     """
 
-    def __init__(self, keyring: SubjectDirectory, producer: TurnLog, partitions: int) -> None:
+    def __init__(
+        self,
+        keyring: SubjectDirectory,
+        producer: TurnLog,
+        partitions: int,
+        *,
+        topic: str = TURNS,
+    ) -> None:
         """Wire the parts.
 
         Args:
             keyring: gives users' subjects and tells of erasures.
             producer: the idempotent producer of the log.
-            partitions: how many partitions the turns topic has.
+            partitions: how many partitions the topic has.
+            topic: where the records go.
         """
         self._keyring = keyring
         self._producer = producer
         self._partitions = partitions
+        self._topic = topic
 
     async def append(self, tenant: str, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append records and return one result for each, in the same order.
@@ -196,7 +205,7 @@ class SubjectRecords:
             subject=keys.subject,
             record_id=record_id,
             partition=partition,
-            offset=self._producer.submit(TURNS, partition, record),
+            offset=self._producer.submit(self._topic, partition, record),
         )
 
     async def _erased_meanwhile(

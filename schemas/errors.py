@@ -11,6 +11,7 @@ The hierarchy::
     ├── UnknownTenant             no such tenant
     ├── UnknownFlag               the tenant has no such flag
     ├── UnknownTurn               the user has no such turn
+    ├── UnknownFile               the user has no such file, or no such version of it
     ├── FlagDecided               the flag was decided already, and in another way
     ├── CommandRefused            a command on files is refused; its message is for the model
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
@@ -89,6 +90,10 @@ class UnknownFlag(MemledgerError):
 
 class UnknownTurn(MemledgerError):
     """The user has no such turn, nor another record of that id."""
+
+
+class UnknownFile(MemledgerError):
+    """The user has no such file, or no such version of it is kept."""
 
 
 class FlagDecided(MemledgerError):

@@ -37,7 +37,9 @@ from schemas.errors import (
     MigrationError,
     NotCaughtUp,
     ReadModelUnavailable,
+    ResultPending,
     SubjectErased,
+    UnknownFile,
     UnknownFlag,
     UnknownTenant,
     UnknownTurn,
@@ -89,6 +91,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
     UnknownFlag: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such flag"),
     UnknownTurn: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such turn"),
+    UnknownFile: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such file"),
     FlagDecided: ProblemKind(
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
     ),
@@ -130,6 +133,11 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     NotCaughtUp: ProblemKind(
         status=HTTPStatus.GATEWAY_TIMEOUT,
         title="The awaited turn is not processed yet",
+        retry_after_s=1,
+    ),
+    ResultPending: ProblemKind(
+        status=HTTPStatus.GATEWAY_TIMEOUT,
+        title="The command is accepted and not carried out yet",
         retry_after_s=1,
     ),
     EmbeddingFailed: ProblemKind(

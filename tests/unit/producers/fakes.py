@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -15,7 +15,7 @@ from producers.subject_records import Appended, AppendResult, Refused
 from producers.turns_input import TurnInput
 from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id
-from schemas.keyring import Erased, SubjectKeys
+from schemas.keyring import Erased, Pause, SubjectKeys
 from schemas.log.sealed import LogPosition, LogRecord, SealedRecord, open_record
 from schemas.memory import Record
 from schemas.records import Origin, Turn
@@ -32,6 +32,7 @@ class InMemoryKeyring:
     def __init__(self) -> None:
         self.living: dict[tuple[str, str], SubjectKeys] = {}
         self.erased: set[UUID] = set()
+        self.paused: set[tuple[str, str]] = set()
         self.erasure_queries: list[set[UUID]] = []
         self.before_erasure_query: Callable[[], None] = lambda: None
 
@@ -70,7 +71,16 @@ class InMemoryKeyring:
                 id_secret=os.urandom(32),
                 seeds=SeedSet.root(os.urandom(16)),
             )
-        return self.living[key]
+        return replace(self.living[key], paused=key in self.paused)
+
+    async def set_paused(self, tenant: str, user_id: str, *, paused: bool) -> Pause:
+        change = self.paused.add if paused else self.paused.discard
+        change((tenant, user_id))
+        return await self.pause(tenant, user_id)
+
+    async def pause(self, tenant: str, user_id: str) -> Pause:
+        paused = (tenant, user_id) in self.paused
+        return Pause(paused=paused, since=NOW if paused else None)
 
     def erase(self, tenant: str, user: str) -> None:
         self.erased.add(self.keys_of(tenant, user).subject)
@@ -79,14 +89,15 @@ class InMemoryKeyring:
 class InMemoryLog:
     """Gives every record the next offset of its partition once the loop turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str = "memledger.turns") -> None:
+        self.topic = topic
         self.records: list[tuple[int, int, SealedRecord]] = []
         self.submitted = 0
         self.refuse: Callable[[int], Exception | None] = lambda _number: None
         self.fail: Callable[[int], Exception | None] = lambda _number: None
 
     def submit(self, topic: str, partition: int, record: SealedRecord) -> asyncio.Future[int]:
-        assert topic == "memledger.turns"
+        assert topic == self.topic
         number = self.submitted
         self.submitted += 1
         refused = self.refuse(number)
@@ -113,7 +124,7 @@ class InMemoryLog:
         """Return every record of a subject, as it stands and opened as ``expected``."""
         return [
             (read, open_record(expected, read, keys))
-            for read in map(_as_read, self.records)
+            for read in (_as_read(self.topic, placed) for placed in self.records)
             if read.header().subject == keys.subject
         ]
 
@@ -122,10 +133,10 @@ def _erased(subject: UUID) -> Erased:
     return Erased(subject=subject, seq=1, destroyed_at=NOW)
 
 
-def _as_read(placed: tuple[int, int, SealedRecord]) -> LogRecord:
+def _as_read(topic: str, placed: tuple[int, int, SealedRecord]) -> LogRecord:
     partition, offset, record = placed
     return LogRecord(
-        position=LogPosition(topic="memledger.turns", partition=partition, offset=offset),
+        position=LogPosition(topic=topic, partition=partition, offset=offset),
         timestamp_ms=0,
         key=record.key,
         value=record.value,
