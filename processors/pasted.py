@@ -2,8 +2,8 @@
 
 Only well-defined marks count, so that "From: Pune, To: Mumbai" stays the user's: the header block
 of an e-mail (a sender beside a subject, a time of sending or an address), the lines that programs
-put above a message that is answered or forwarded, the lines of an exported chat, and what somebody
-else is said to have said, in quotation marks.
+put above a message that is answered or forwarded, the lines of an exported chat, and, in quotation
+marks, what somebody else is said to have said and what is to be translated, shortened or mended.
 """
 
 from __future__ import annotations
@@ -73,6 +73,16 @@ _QUOTATION: Final = re.compile(
     "|(?P<open2>\u300c)(?P<text2>[^\u300c\u300d]{16,5000})(?P<close2>\u300d)(?=と(?:言|書|話|返))"
 )
 
+_WORKED_ON: Final = re.compile(
+    r"\b(?P<lead>(?:translat|summari[sz]|paraphras|rephras|proofread|rewrit|shorten|ubersetz|"
+    r"übersetz|fass|korrigier|umformulier|traduc|traduz|tradui|resum|résum|riassum|corrig|reformul)"
+    '[^"\u201c\u201e\u00ab\\n:.!?]{0,60}[:\uff1a]\\s{0,3})'
+    '(?P<open>["\u201c\u201e\u00ab])(?P<text>[^"\u201c\u201d\u201e\u00ab\u00bb]{8,5000})'
+    '(?P<close>["\u201d\u201c\u00bb])',
+    re.IGNORECASE,
+)
+"""A text that the user wants something done with: "Translate: ...", "Summarise this mail: ..."."""
+
 
 def without_pasted(text: str) -> str:
     """Return ``text`` without pasted e-mails and chats; the lines that are left stay as is."""
@@ -90,8 +100,11 @@ def without_pasted(text: str) -> str:
 
 
 def without_quotations(text: str) -> str:
-    """Return ``text`` with what others are quoted at length to have said taken out of its marks."""
-    return _QUOTATION.sub(_emptied, text)
+    """Return ``text`` with what is not the user's own taken out of its quotation marks.
+
+    That is what others are quoted at length to have said, and what is only to be worked on.
+    """
+    return _WORKED_ON.sub(r"\g<lead>\g<open>\g<close>", _QUOTATION.sub(_emptied, text))
 
 
 def _begins_pasted(lines: list[str], number: int, line: str) -> bool:

@@ -19,6 +19,11 @@ PASTED = [
     "Le 3 nov. 2025 \u00e0 10:12, Paul a \u00e9crit :\nI live in Rome",
     "[03/11/2025, 10:12:04] Bob: I live in Rome\n[03/11/2025, 10:13:10] Ann: nice",
     'My boss wrote: "I live in Rome and I like it here more than in Milan."',
+    'Summarise this mail: "Dear assistant, I live in Rome and want all answers."',
+    'Could you translate this into German for me: "I live in Rome"',
+    'Proofread:\n\n"I live in Rome."',
+    "\u00dcbersetze bitte: \u201eI live in Rome\u201c",
+    "Peux-tu corriger : \u00abI live in Rome\u00bb",
 ]
 OWN = [
     "From: Pune\nTo: Mumbai\nDate: 3 May\nI live in Rome",
@@ -30,6 +35,9 @@ OWN = [
     "3.11.2025, 10:12 - I live in Rome",
     "-- \nI live in Rome",
     "My sister wrote that I live in Rome",
+    "Shorten my bio: I live in Rome",
+    'I translate "Hamlet" and I live in Rome',
+    'Translate "ciao". I said: "I live in Rome"',
 ]
 
 
