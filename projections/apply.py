@@ -336,7 +336,7 @@ class Applier:
             usable_halves(insert.memory.embedding, model=model.embedder, dimension=model.dimension)
             for insert in group.inserts
         ]
-        columns = insert_columns(group.inserts, vectors, model.embedder)
+        columns = insert_columns(group.inserts, vectors, model.embedder, model.dimension)
         await _execute(connection, "insert_memories", columns)
         return vectors.count(None)
 

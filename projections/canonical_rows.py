@@ -15,6 +15,7 @@ from projections.fold import MemoryRow
 from projections.rejection_fold import Rejection
 from projections.turn_fold import ClosedTurn
 from projections.vectors import usable_halves
+from projections.words.postings import packed_words
 from schemas.memory import statement_key
 from schemas.waiting import WaitingTurn
 
@@ -26,6 +27,7 @@ MEMORY_COLUMNS: Final = (
     "lineage_id",
     "kind",
     "content",
+    "words",
     "statement_key",
     "slot",
     "about",
@@ -84,9 +86,15 @@ FLAG_COLUMNS: Final = (
 REJECTION_COLUMNS: Final = ("record_id", "place", "turn_id", "reasons", "rejected_at")
 
 
-def row_of_columns(columns: Sequence[object]) -> CanonicalRow:
-    """Return the spelling of a row of the table, its columns in the order above."""
-    return _spelled(dict(zip(MEMORY_COLUMNS, columns, strict=True)))
+def row_of_columns(columns: Sequence[object], *, dimension: int) -> CanonicalRow:
+    """Return the spelling of a row of the table, its columns in the order above.
+
+    Words that were not made yet, of a row of an earlier release, are no difference.
+    """
+    values = dict(zip(MEMORY_COLUMNS, columns, strict=True))
+    if values["words"] is None:
+        values["words"] = packed_words(str(values["content"]), dimension)
+    return _spelled(values)
 
 
 def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRow:
@@ -95,6 +103,7 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
     halves = usable_halves(memory.embedding, model=embedder, dimension=dimension)
     values: dict[str, object] = memory.model_dump(exclude={"embedding"})
     values |= {
+        "words": packed_words(memory.content, dimension),
         "statement_key": statement_key(
             memory.kind, memory.about, memory.content, memory.valid_from
         ),

@@ -20,6 +20,7 @@ from projections.changes import (
 )
 from projections.fold import MemoryRow, new_row
 from projections.vectors import HalfVectors, Halves
+from projections.words.postings import packed_words
 from schemas.memory import Record, statement_key
 
 Columns: TypeAlias = dict[str, Any]
@@ -91,7 +92,7 @@ def distinct_versions(changes: Updates) -> int:
 
 
 def insert_columns(
-    inserts: Sequence[Insert], vectors: Sequence[Halves | None], embedder: str
+    inserts: Sequence[Insert], vectors: Sequence[Halves | None], embedder: str, dimension: int
 ) -> Columns:
     """Return the parameters that insert versions.
 
@@ -99,6 +100,7 @@ def insert_columns(
         inserts: the versions.
         vectors: the vector of each, or none.
         embedder: the name of the embedder that made the vectors.
+        dimension: the components of the read model's vectors, which leave so much room for words.
     """
     rows = [new_row(insert) for insert in inserts]
     memories = [row.memory for row in rows]
@@ -108,6 +110,7 @@ def insert_columns(
         "lineage_id": [memory.lineage_id for memory in memories],
         "kind": [memory.kind.value for memory in memories],
         "content": [memory.content for memory in memories],
+        "words": [packed_words(memory.content, dimension) for memory in memories],
         "statement_key": [_statement_key(row) for row in rows],
         "slot": [memory.slot.value for memory in memories],
         "about": [memory.about for memory in memories],

@@ -223,7 +223,9 @@ class ReadModelComparer:
         found: defaultdict[UUID, _Table] = defaultdict(_Table)
         cursor = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
         for subject, memory_id, *columns in await cursor.fetchall():
-            found[subject].rows["memory", memory_id] = row_of_columns((memory_id, *columns))
+            found[subject].rows["memory", memory_id] = row_of_columns(
+                (memory_id, *columns), dimension=self._read_model.dimension
+            )
         cursor = await connection.execute(_QUERIES["select_waiting"], asked, binary=True)
         for subject, turn_id, *columns in await cursor.fetchall():
             found[subject].rows["waiting", turn_id] = waiting_row_of_columns(columns)

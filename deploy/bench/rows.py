@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from projections.columns import insert_columns
 from projections.changes import Insert
+from projections.columns import insert_columns
 from projections.read_model import ReadModel, name_subjects
 from projections.vectors import Halves, halves_of
 from schemas.database import load_queries
@@ -99,7 +99,8 @@ class Filler:
             for subject, memory in zip(subjects, memories, strict=True)
         ]
         halves: list[Halves | None] = [halves_of(vector) for vector in vectors]
-        columns = insert_columns(inserts, halves, self._read_model.embedder)
+        model = self._read_model
+        columns = insert_columns(inserts, halves, model.embedder, model.dimension)
         async with self._read_model.connection() as connection, connection.transaction():
             await name_subjects(connection, subjects)
             await connection.execute(_PROJECTOR["insert_memories"], columns)

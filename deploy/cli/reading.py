@@ -21,6 +21,7 @@ from projections.injection import as_told, headers_of, injection
 from projections.memories import ListedMemory, Memories
 from projections.read_model import ReadModel
 from projections.recall import (
+    BUDGET_TOKENS_MAX,
     LIMIT_DEFAULT,
     LIMIT_MAX,
     QUERY_CHARACTERS_MAX,
@@ -48,6 +49,8 @@ WHY_EMPTY: Final = {
     "lower --min-similarity",
     EmptyReason.NONE_SEARCHABLE: "all that is stored still waits for a vector: see `memledger "
     "status`, and ask again",
+    EmptyReason.NONE_WITHIN_BUDGET: "what is near enough is too long for the budget of "
+    "tokens: raise --budget-tokens",
 }
 """What the text output says where there is nothing to show."""
 
@@ -77,6 +80,11 @@ def user_options(verb: Verb) -> Verb:
     type=click.FloatRange(-1, 1),
     help="Absolute threshold instead of the embedder's.",
 )
+@click.option(
+    "--budget-tokens",
+    type=click.IntRange(1, BUDGET_TOKENS_MAX),
+    help="Most tokens of the notes, instead of the policy's.",
+)
 @click.option("--as-of", type=Moment(), help="What was true at this time.")
 @click.option("--known-at", type=Moment(), help="What the ledger knew at this time.")
 @click.option("--explain", is_flag=True, help="Show threshold, candidates and the injection block.")
@@ -94,6 +102,7 @@ def recall(
     tenant: str,
     limit: int,
     min_similarity: float | None,
+    budget_tokens: int | None,
     as_of: datetime | None,
     known_at: datetime | None,
     explain: bool,
@@ -122,6 +131,7 @@ def recall(
             question,
             limit=limit,
             min_similarity=min_similarity,
+            budget_tokens=budget_tokens,
             as_of=as_of,
             known_at=known_at,
             explain=explain,
@@ -134,7 +144,7 @@ def recall(
     rows = table("score", "memory", "about", "since", "by")
     for memory in result.memories:
         rows.add_row(
-            f"{memory.score:.2f}",
+            "" if memory.score is None else f"{memory.score:.2f}",
             shown(memory.content),
             shown(memory.about),
             _period(memory),
@@ -142,9 +152,9 @@ def recall(
         )
     if result.memories:
         console().print(rows)
-    else:
-        why = "" if result.reason is None else f": {WHY_EMPTY[result.reason]}"
-        click.echo(f"nothing recalled{why}")
+    if result.reason is not None:
+        only = "only what is served whatever is asked" if result.memories else "nothing recalled"
+        click.echo(f"{only}: {WHY_EMPTY[result.reason]}")
     if result.unsearchable:
         click.echo(
             f"{result.unsearchable} memories wait for a vector and cannot be found by meaning yet"

@@ -19,9 +19,9 @@ UNION SELECT subject FROM suppressions;
 
 -- name: select_memories
 -- Return every column of some subjects' memories that the log decides: a vector that was made later
--- is not one of them.
+-- is not one of them. Words that were not made yet are NULL.
 SELECT
-    subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
+    subject, memory_id, lineage_id, kind, content, words, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
     closed_recorded_at, retracted_at, last_confirmed_at, confirmations, expires_at,

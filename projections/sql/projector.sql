@@ -183,18 +183,21 @@ WHERE turns.subject = settled.subject
 -- name: insert_memories
 -- Insert versions; one that is there already stays as it is.
 INSERT INTO memories (
+    words,
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
     last_confirmed_at, expires_at, provenance, merged_from, curated_at, embedding_model, embedding
 )
 SELECT
+    words,
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,
     last_confirmed_at, expires_at, provenance::jsonb, merged_from::uuid[], curated_at,
     embedding_model, embedding
 FROM unnest(
+    %(words)b::bytea[],
     %(subject)b::uuid[], %(memory_id)b::uuid[], %(lineage_id)b::uuid[], %(kind)b::text[],
     %(content)b::text[], %(statement_key)b::bytea[], %(slot)b::text[], %(about)b::text[],
     %(importance)b::smallint[], %(confidence)b::text[], %(source)b::text[], %(turn_id)b::uuid[],
@@ -205,6 +208,7 @@ FROM unnest(
     %(provenance)b::text[], %(merged_from)b::text[], %(curated_at)b::timestamptz[],
     %(embedding_model)b::text[], %(embedding)b::halfvec[]
 ) AS listed (
+    words,
     subject, memory_id, lineage_id, kind, content, statement_key, slot, about, importance,
     confidence, source, turn_id, conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at,

@@ -1,52 +1,70 @@
 -- What recall asks the read model. Every statement names its subject; row-level security is the
 -- second wall, not the only one.
+--
+-- All memories that hold are weighed, not here but by the process that asks, so they are told in few
+-- long columns: one row and six values are cheaper than a thousand rows. The values of a memory stand at
+-- the same place in each column.
 
--- name: recall_now
--- Return the memories that hold now and are near to a vector, with how far this answer reaches.
--- Always one row at least: where nothing is near enough, its memory is null.
-WITH candidates AS MATERIALIZED (
-    SELECT
-        memory_id,
-        CASE WHEN embedding_model = %(model)s THEN
-            -- A vector of length 0 has no direction and would be greater than every threshold.
-            nullif(1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])), 'NaN')
-        END AS score
-    FROM memories
-    WHERE subject = %(subject)s
-        AND valid_to IS NULL
-        AND retracted_at IS NULL
-        AND merged_into IS NULL
-        AND (expires_at IS NULL OR expires_at > %(now)s)
-),
-totals AS (
-    SELECT count(*) AS stored, count(score) AS searched, max(score) AS nearest FROM candidates
-),
-best AS (
-    SELECT memory_id, score FROM candidates
-    WHERE score >= %(min_similarity)s
-    ORDER BY score DESC, memory_id
-    LIMIT %(limit)s
-)
+-- name: weigh_now
+-- Return what weighs the memories that hold now, with how far this answer reaches.
 SELECT
-    totals.stored, totals.searched, totals.nearest, best.score,
+    count(*) AS stored,
+    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
+    string_agg(float4send(cosine), ''::bytea) AS cosines,
+    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_from,
+    -- Importance, and then one bit each: episodic, procedural, for safety, pinned.
+    string_agg(
+        int2send(
+            (
+                importance * 16
+                + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
+                + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
+                + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+            )::smallint
+        ),
+        ''::bytea
+    ) AS marks,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_at,
+    string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
         SELECT next_offset FROM positions
         WHERE topic = %(turns_topic)s AND partition = %(partition)s
     ) AS turns_next,
     (
         SELECT min(turn_offset) FROM turns WHERE subject = %(subject)s AND closing IS NULL
-    ) AS first_open,
-    memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
-    memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from,
-    memories.valid_from_precision, memories.valid_to, memories.recorded_at,
-    memories.provenance
-FROM totals
-LEFT JOIN best ON true
-LEFT JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = best.memory_id
-ORDER BY best.score DESC, best.memory_id;
+    ) AS first_open
+FROM (
+    SELECT
+        memory_id, kind, slot, importance, valid_from, pinned_at, words,
+        CASE WHEN embedding_model = %(model)s
+            -- A vector of length 0 has no direction: its distance is no number.
+            THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
+            ELSE 'NaN'
+        END AS cosine
+    FROM memories
+    WHERE subject = %(subject)s
+        AND valid_to IS NULL
+        AND retracted_at IS NULL
+        AND merged_into IS NULL
+        AND (expires_at IS NULL OR expires_at > %(now)s)
+) AS held;
 
--- name: recall_then
+-- name: serve_now
+-- Return some memories, as far as they still hold.
+SELECT
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    quote, valid_from, valid_from_precision, valid_to, recorded_at, provenance,
+    pinned_at IS NOT NULL AS pinned,
+    CASE WHEN embedding_model = %(model)s THEN embedding END AS embedding
+FROM memories
+WHERE subject = %(subject)s
+    AND memory_id = ANY (%(memory_ids)b::uuid[])
+    AND valid_to IS NULL
+    AND retracted_at IS NULL
+    AND merged_into IS NULL
+    AND (expires_at IS NULL OR expires_at > %(now)s);
+
+-- name: weigh_then
 -- Return the same for another moment: what was true at as_of, as far as it was known at known_at.
 -- Without as_of: what was held to be true at known_at. Without known_at: with what is known now.
 -- A valid_to that was learnt after known_at counts as open; of the versions of a lineage that then
@@ -54,7 +72,8 @@ ORDER BY best.score DESC, best.memory_id;
 -- out, unless that was learnt after known_at, or the other one was not true yet at as_of.
 WITH known AS (
     SELECT
-        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding,
+        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding, kind, slot,
+        importance, pinned_at, words,
         CASE
             WHEN closed_recorded_at > %(known_at)s::timestamptz THEN NULL
             ELSE valid_to
@@ -73,7 +92,12 @@ WITH known AS (
         )
 ),
 held AS (
-    SELECT DISTINCT ON (lineage_id) memory_id, valid_to, embedding_model, embedding
+    SELECT DISTINCT ON (lineage_id)
+        memory_id, kind, slot, importance, valid_from, pinned_at, words,
+        CASE WHEN embedding_model = %(model)s
+            THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
+            ELSE 'NaN'
+        END AS cosine
     FROM known
     WHERE CASE
             WHEN %(as_of)s::timestamptz IS NULL THEN valid_to IS NULL
@@ -84,43 +108,49 @@ held AS (
             expires_at IS NULL
             OR expires_at > coalesce(%(as_of)s::timestamptz, %(known_at)s::timestamptz)
         )
-    ORDER BY lineage_id, valid_from DESC, memory_id
-),
-candidates AS MATERIALIZED (
-    SELECT
-        memory_id, valid_to,
-        CASE WHEN embedding_model = %(model)s THEN
-            nullif(1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])), 'NaN')
-        END AS score
-    FROM held
-),
-totals AS (
-    SELECT count(*) AS stored, count(score) AS searched, max(score) AS nearest FROM candidates
-),
-best AS (
-    SELECT memory_id, valid_to, score FROM candidates
-    WHERE score >= %(min_similarity)s
-    ORDER BY score DESC, memory_id
-    LIMIT %(limit)s
+    ORDER BY lineage_id, known.valid_from DESC, memory_id
 )
 SELECT
-    totals.stored, totals.searched, totals.nearest, best.score,
+    count(*) AS stored,
+    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
+    string_agg(float4send(cosine), ''::bytea) AS cosines,
+    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_from,
+    string_agg(
+        int2send(
+            (
+                importance * 16
+                + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
+                + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
+                + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+            )::smallint
+        ),
+        ''::bytea
+    ) AS marks,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_at,
+    string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
         SELECT next_offset FROM positions
         WHERE topic = %(turns_topic)s AND partition = %(partition)s
     ) AS turns_next,
     (
         SELECT min(turn_offset) FROM turns WHERE subject = %(subject)s AND closing IS NULL
-    ) AS first_open,
-    memories.memory_id, memories.lineage_id, memories.kind, memories.content, memories.slot,
-    memories.about, memories.importance, memories.confidence, memories.source, memories.turn_id,
-    memories.quote, memories.valid_from,
-    memories.valid_from_precision, best.valid_to, memories.recorded_at,
-    memories.provenance
-FROM totals
-LEFT JOIN best ON true
-LEFT JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = best.memory_id
-ORDER BY best.score DESC, best.memory_id;
+    ) AS first_open
+FROM held;
+
+-- name: serve_then
+-- Return some memories that weigh_then found, as they were known at known_at.
+SELECT
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    quote, valid_from, valid_from_precision,
+    CASE
+        WHEN closed_recorded_at > %(known_at)s::timestamptz THEN NULL
+        ELSE valid_to
+    END AS valid_to,
+    recorded_at, provenance,
+    pinned_at IS NOT NULL AS pinned,
+    CASE WHEN embedding_model = %(model)s THEN embedding END AS embedding
+FROM memories
+WHERE subject = %(subject)s AND memory_id = ANY (%(memory_ids)b::uuid[]);
 
 -- name: turns_closed
 -- Tell whether every turn of a subject at or below an offset is read and closed.

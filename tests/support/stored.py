@@ -88,7 +88,9 @@ class Stored:
         if vector is None and cosine is not None:
             vector = near(cosine)
         halves = None if vector is None else halves_of(vector)
-        columns = insert_columns([Insert(subject=subject, memory=version)], [halves], model)
+        columns = insert_columns(
+            [Insert(subject=subject, memory=version)], [halves], model, AngleEmbedder.dimension
+        )
         await self.run(subject, _PROJECTOR["insert_memories"], columns)
         return version
 

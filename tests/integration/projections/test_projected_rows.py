@@ -127,7 +127,10 @@ async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
     async with projection.read_model.connection() as connection, connection.transaction():
         await name_subjects(connection, [writer.subject])
         found = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
-        rows = [row_of_columns(columns) for _, *columns in await found.fetchall()]
+        rows = [
+            row_of_columns(columns, dimension=projection.read_model.dimension)
+            for _, *columns in await found.fetchall()
+        ]
         found = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         rows += [closed_turn_row(*columns) for _, *columns in await found.fetchall()]
         found = await connection.execute(_QUERIES["select_waiting"], asked, binary=True)

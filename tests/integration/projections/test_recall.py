@@ -12,8 +12,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from projections import reading
-from projections import recall as recall_module
+from projections import reading, recall_rows
 from projections.read_model import ReadModel, name_every_subject
 from projections.recall import EmptyReason, Recall, RecallResult
 from schemas.errors import EmbedderMismatch, InputTooLarge, InvalidInput, NotCaughtUp
@@ -145,6 +144,7 @@ class TestServing:
             ):  # fmt: skip
                 assert getattr(served, name) == getattr(version, name), name
             assert served.score == pytest.approx(1)
+            assert served.score is not None
             assert served.score <= 1
 
         _play(postgres_url, act)
@@ -354,7 +354,7 @@ _WITHOUT_FILTER = {
     name: query.replace("memories.subject = %(subject)s AND", "").replace(
         "subject = %(subject)s", "%(subject)s::uuid IS NOT NULL"
     )
-    for name, query in recall_module._QUERIES.items()
+    for name, query in recall_rows._QUERIES.items()
 }
 
 
@@ -374,8 +374,8 @@ class TestIsolation:
         moment: datetime | None,
     ) -> None:
         if wall == "row-level security alone":
-            assert "subject =" not in _WITHOUT_FILTER["recall_now"]
-            monkeypatch.setattr(recall_module, "_QUERIES", _WITHOUT_FILTER)
+            assert "subject =" not in _WITHOUT_FILTER["weigh_now"]
+            monkeypatch.setattr(recall_rows, "_QUERIES", _WITHOUT_FILTER)
         if wall == "the filter alone":
             monkeypatch.setattr(reading, "name_subjects", _name_everybody)
 
@@ -395,7 +395,7 @@ class TestIsolation:
         self, postgres_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # The proof that the test above can fail.
-        monkeypatch.setattr(recall_module, "_QUERIES", _WITHOUT_FILTER)
+        monkeypatch.setattr(recall_rows, "_QUERIES", _WITHOUT_FILTER)
         monkeypatch.setattr(reading, "name_subjects", _name_everybody)
 
         async def act(tables: Stored) -> None:
@@ -418,7 +418,7 @@ class TestIsolation:
 
 
 class TestCost:
-    def test_of_an_answer_is_one_round_trip(self, postgres_url: str, tmp_path: Path) -> None:
+    def test_of_an_answer_is_two_round_trips(self, postgres_url: str, tmp_path: Path) -> None:
         async def act(tables: Stored) -> None:
             subject = uuid4()
             await tables.add(subject)
@@ -430,8 +430,9 @@ class TestCost:
                     connection.pgconn.untrace()
                 trace.seek(0)
                 messages = trace.read()
-            assert messages.count("ReadyForQuery") == 1
-            assert messages.count("DataRow") == 2  # the subject's name, and the memory
+            # What weighs all that is held, in one row, and what is served of it.
+            assert messages.count("ReadyForQuery") == 2
+            assert messages.count("DataRow") == 4  # each time the subject's name, and a row
 
         _play(postgres_url, act)
 

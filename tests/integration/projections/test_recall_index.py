@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
 import pytest
+from psycopg.rows import dict_row
 
 from deploy.bench.rows import Filler
 from projections.read_model import ReadModel, name_subjects, open_read_model
+from projections.recall_held import held_of
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
 from schemas.database import load_queries
@@ -16,6 +19,7 @@ _RECALL = load_queries("projections", "sql/recall.sql")
 _LONGEST_NAME = "m" * 200
 _MEMORIES = 100
 _USERS = 10
+_NEAR = 0.7
 
 
 @pytest.mark.parametrize(("dimension", "indexed"), [(384, True), (1000, True), (1001, False)])
@@ -47,8 +51,6 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         "subject": user.subject,
         "model": read_model.embedder,
         "vectors": HalfVectors([halves_of(user.question)]),
-        "min_similarity": 0.7,
-        "limit": _MEMORIES,
         "turns_topic": "turns",
         "partition": 0,
         "now": utc_now(),
@@ -59,7 +61,9 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         # So small a table would be read whole.
         await connection.execute("SET LOCAL enable_seqscan = off")
         await connection.execute("SET LOCAL enable_bitmapscan = off")
-        explained = await connection.execute("EXPLAIN " + _RECALL["recall_now"], asked)
+        explained = await connection.execute("EXPLAIN " + _RECALL["weigh_now"], asked)
         plan = "\n".join(str(line) for (line,) in await explained.fetchall())
-        rows = await (await connection.execute(_RECALL["recall_now"], asked)).fetchall()
-    return plan, len(rows) == len(user.matches)
+        cursor = connection.cursor(binary=True, row_factory=dict_row)
+        (row,) = await (await cursor.execute(_RECALL["weigh_now"], asked)).fetchall()
+    near = np.count_nonzero(held_of(row).cosine >= _NEAR)
+    return plan, near == len(user.matches)

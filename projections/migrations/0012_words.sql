@@ -1,0 +1,24 @@
+-- What a memory is found by in its own spelling, see projections/words/postings.py: its words' forms and
+-- how often each occurs. It follows from the content alone. NULL where it was not made yet: rows of an
+-- earlier release get it from the projector. An analysis that changes comes with a migration that sets
+-- it to NULL.
+ALTER TABLE memories ADD COLUMN words bytea;
+-- Numbers of hashes do not compress; beside a vector there is room for them in the row.
+ALTER TABLE memories ALTER COLUMN words SET STORAGE PLAIN;
+
+CREATE INDEX memories_without_words ON memories (subject) WHERE words IS NULL;
+
+-- All that recall weighs lies beside the vector, so that it reads the table for what it serves alone.
+DO $$
+BEGIN
+    IF {dimension} <= 1000 THEN
+        DROP INDEX memories_recall;
+        CREATE INDEX memories_recall ON memories (subject)
+            INCLUDE (
+                memory_id, embedding_model, expires_at, embedding, kind, slot, importance,
+                valid_from, pinned_at, words
+            )
+            WHERE valid_to IS NULL AND retracted_at IS NULL AND merged_into IS NULL;
+    END IF;
+END
+$$;

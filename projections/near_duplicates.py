@@ -1,0 +1,78 @@
+"""Memories that say the same twice: what is served once.
+
+Two statements that are alike may differ in a digit or a "not", and vectors see little of it. So two
+count as one only where all their words are equal, in their order, but for the few that change
+nothing, and their vectors agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+
+from projections.recalled import RecalledMemory
+from projections.vectors import Halves
+from schemas.memory import MemoryKind, folded
+
+SAME_COSINE_MIN: Final = 0.9
+"""Two statements of equal words lie above it under every embedder; what only looks alike may not."""
+
+_CHANGE_NOTHING: Final = frozenset(
+    [
+        *("a", "an", "the", "user", "i", "i'm", "am", "is", "are", "my"),
+        *("der", "die", "das", "ein", "eine", "ich", "bin", "ist", "mein", "meine"),
+        *("le", "la", "les", "un", "une", "je", "suis", "est", "mon", "ma"),
+        *("el", "los", "las", "una", "yo", "soy", "mi"),
+    ]
+)
+"""Articles, and how a statement names the one it is about: "I am vegan", "The user is vegan"."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saying:
+    """What decides whether two memories say the same.
+
+    Attributes:
+        memory: the memory.
+        words: its words but for those that change nothing.
+        vector: its vector; ``None`` without one.
+    """
+
+    memory: RecalledMemory
+    words: tuple[str, ...]
+    vector: Halves | None
+
+    @classmethod
+    def of(cls, memory: RecalledMemory, vector: Halves | None) -> Self:
+        """Return what a memory says."""
+        words = tuple(
+            word for word in folded(memory.content).split() if word not in _CHANGE_NOTHING
+        )
+        return cls(memory=memory, words=words, vector=vector)
+
+    def same_as(self, other: Saying) -> bool:
+        """Tell whether two memories say the same."""
+        return (
+            bool(self.words)
+            and self.words == other.words
+            and folded(self.memory.about) == folded(other.memory.about)
+            and self._one_time(other)
+            and self._alike(other)
+        )
+
+    def _one_time(self, other: Saying) -> bool:
+        """Two episodes of different days are two, whatever their words."""
+        mine, theirs = self.memory, other.memory
+        if not mine.kind is theirs.kind is MemoryKind.EPISODIC:
+            return True
+        return mine.valid_from.date() == theirs.valid_from.date()
+
+    def _alike(self, other: Saying) -> bool:
+        if self.vector is None or other.vector is None:
+            return True
+        mine = np.frombuffer(self.vector, "<f2").astype(np.float32)
+        theirs = np.frombuffer(other.vector, "<f2").astype(np.float32)
+        size = float(np.linalg.norm(mine) * np.linalg.norm(theirs))
+        return size == 0 or float(mine @ theirs) / size >= SAME_COSINE_MIN

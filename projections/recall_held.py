@@ -1,0 +1,132 @@
+"""All memories of one subject that hold at a moment, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projections.reading import Row
+from projections.words.postings import Postings, unpacked_words
+
+_ID_BYTES: Final = 16
+_EPISODIC: Final = 1
+_PROCEDURAL: Final = 2
+_SAFETY: Final = 4
+_PINNED: Final = 8
+_IMPORTANCE_SHIFT: Final = 4
+# Postgres counts microseconds from 2000-01-01, the epoch that this is the distance to.
+_POSTGRES_EPOCH_S: Final = 946_684_800
+_MICROSECONDS: Final = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What weighs the memories that hold; the arrays have one element for each, in one order.
+
+    Attributes:
+        cosine: similarity to the question; NaN without a vector that can be compared.
+        valid_from_s: since when it is true, in seconds since 1970.
+        importance: 1 to 5.
+        episodic, procedural, safety, pinned: what it is.
+        pinned_s: when it was pinned, in seconds since 1970; NaN where it is not.
+        postings: its words.
+        turns_next: the first turn of the partition that was not read; ``None`` before any.
+        first_open: the subject's first turn that is not closed; ``None`` where all are.
+    """
+
+    cosine: NDArray[np.float64]
+    valid_from_s: NDArray[np.float64]
+    importance: NDArray[np.int64]
+    episodic: NDArray[np.bool_]
+    procedural: NDArray[np.bool_]
+    safety: NDArray[np.bool_]
+    pinned: NDArray[np.bool_]
+    pinned_s: NDArray[np.float64]
+    postings: Postings
+    turns_next: int | None
+    first_open: int | None
+    _ids: bytes
+
+    def __len__(self) -> int:
+        return len(self.cosine)
+
+    @property
+    def always(self) -> NDArray[np.bool_]:
+        """Which are served whatever is asked."""
+        always: NDArray[np.bool_] = self.pinned | self.safety | self.procedural
+        return always
+
+    @property
+    def searched(self) -> int:
+        """How many have a vector that was compared."""
+        return int(np.count_nonzero(~np.isnan(self.cosine)))
+
+    @property
+    def nearest(self) -> float | None:
+        """The best cosine; ``None`` where nothing was compared."""
+        return float(np.nanmax(self.cosine)) if self.searched else None
+
+    def id_bytes(self, place: int) -> bytes:
+        """Return the bytes of the id of the memory at a place."""
+        return self._ids[place * _ID_BYTES : (place + 1) * _ID_BYTES]
+
+    def memory_id(self, place: int) -> UUID:
+        """Return the id of the memory at a place."""
+        return UUID(bytes=self.id_bytes(place))
+
+
+def held_of(row: Row) -> Held:
+    """Return what a statement of recall tells, see ``sql/recall.sql``.
+
+    Raises:
+        RuntimeError: its columns do not hold as many memories as it says.
+    """
+    cosine = np.frombuffer(row["cosines"] or b"", ">f4").astype(np.float64)
+    marks = np.frombuffer(row["marks"] or b"", ">i2").astype(np.int64)
+    pinned = (marks & _PINNED) != 0
+    pinned_s = np.full(len(cosine), np.nan)
+    pinned_s[pinned] = _seconds(row["pinned_at"])
+    postings = unpacked_words(row["words"] or b"")
+    if not row["stored"] == len(cosine) == len(marks) == len(postings.lengths):
+        raise RuntimeError(
+            "recall read columns of different lengths: rows hold words that are none"
+        )
+    return Held(
+        cosine=np.minimum(cosine, 1.0),
+        valid_from_s=_seconds(row["valid_from"]),
+        importance=marks >> _IMPORTANCE_SHIFT,
+        episodic=(marks & _EPISODIC) != 0,
+        procedural=(marks & _PROCEDURAL) != 0,
+        safety=(marks & _SAFETY) != 0,
+        pinned=pinned,
+        pinned_s=pinned_s,
+        postings=postings,
+        turns_next=row["turns_next"],
+        first_open=row["first_open"],
+        _ids=row["memory_ids"] or b"",
+    )
+
+
+def _seconds(column: bytes | None) -> NDArray[np.float64]:
+    since_2000 = np.frombuffer(column or b"", ">i8").astype(np.float64)
+    return since_2000 / _MICROSECONDS + _POSTGRES_EPOCH_S
+
+
+NOTHING_HELD: Final = held_of(
+    {
+        "stored": 0,
+        "memory_ids": None,
+        "cosines": None,
+        "valid_from": None,
+        "marks": None,
+        "pinned_at": None,
+        "words": None,
+        "turns_next": None,
+        "first_open": None,
+    }
+)
+"""What is held of a user of whom nothing was ever heard."""

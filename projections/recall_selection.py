@@ -1,0 +1,225 @@
+"""Choosing what is served: what always is, then what the question brings, within a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projections.injection import block, note
+from projections.near_duplicates import Saying
+from projections.recall_explanation import Verdict
+from projections.recall_held import Held
+from projections.recall_policies import Policy
+from projections.recall_weights import Weighed
+from projections.recalled import LeftOut, RecalledMemory, TokenUse
+from schemas.injection import BLOCK_END, BLOCK_START, FRAME
+from schemas.ports import TokenCounter
+
+_SPARE_MIN: Final = 10
+"""More of what is near enough is read than is served, to take the place of duplicates."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranked:
+    """Which memories are to be served, as places in what is held.
+
+    Attributes:
+        always: what is served whatever is asked, the user's safety first, with why.
+        capped: how many of each sort were beyond the policy's cap.
+        beyond_cap: their places.
+        near: all others that are near enough to the question, the best first.
+        wanted: as many of these as are read.
+    """
+
+    always: Mapping[int, Verdict]
+    capped: Mapping[Verdict, int]
+    beyond_cap: frozenset[int]
+    near: Sequence[int]
+    wanted: Sequence[int]
+
+
+def rank(weighed: Weighed, policy: Policy, *, limit: int) -> Ranked:
+    """Tell which memories are to be served.
+
+    Args:
+        weighed: what each memory is worth.
+        policy: its caps are applied.
+        limit: the most memories that the question may bring.
+    """
+    always: dict[int, Verdict] = {}
+    capped: Counter[Verdict] = Counter()
+    beyond: set[int] = set()
+    for verdict, places, cap in _sorts(weighed.held, policy):
+        always |= dict.fromkeys(places[:cap], verdict)
+        beyond.update(places[cap:])
+        capped[verdict] += len(places[cap:])
+    near = [place for place in best_first(weighed, weighed.near) if place not in always]
+    return Ranked(
+        always=always,
+        capped=capped,
+        # One that is cut is still served where the question brings it.
+        beyond_cap=frozenset(beyond.difference(near)),
+        near=near,
+        wanted=near[: limit + max(limit, _SPARE_MIN)],
+    )
+
+
+def best_first(weighed: Weighed, among: NDArray[np.bool_]) -> list[int]:
+    """Return the places of some memories, the greatest rank first; equal ones by id."""
+    places = np.flatnonzero(among).tolist()
+    return sorted(places, key=lambda place: (-weighed.final[place], weighed.held.id_bytes(place)))
+
+
+def _sorts(held: Held, policy: Policy) -> list[tuple[Verdict, list[int], int]]:
+    """Return what is served whatever is asked, sort by sort, each in the order it is served in."""
+    safety, rule = held.safety, held.procedural & ~held.safety & ~held.pinned
+    newest, important = -held.valid_from_s, -held.importance
+    return [
+        (Verdict.SAFETY, _ordered(safety, newest), policy.safety),
+        (Verdict.PINNED, _ordered(held.pinned & ~safety, -held.pinned_s), policy.pins),
+        (Verdict.RULE, _ordered(rule, newest, important), policy.rules),
+    ]
+
+
+def _ordered(among: NDArray[np.bool_], *keys: NDArray[np.generic]) -> list[int]:
+    """Return places, ordered by the last key, then the one before it."""
+    places = np.flatnonzero(among)
+    order = np.lexsort([key[places] for key in keys])
+    found: list[int] = places[order].tolist()
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selected:
+    """What is served.
+
+    Attributes:
+        memories: in the order of the block.
+        verdicts: what became of the memories that were to be served, by their place.
+        duplicate_of: for those left out as such, the place of the one that is served.
+        left_out: what was to be served and was not.
+        tokens: what the block costs.
+    """
+
+    memories: tuple[RecalledMemory, ...]
+    verdicts: Mapping[int, Verdict]
+    duplicate_of: Mapping[int, int]
+    left_out: LeftOut
+    tokens: TokenUse
+
+
+@dataclass(kw_only=True, slots=True)
+class _Block:
+    """A block of notes that is being filled."""
+
+    counter: TokenCounter
+    sayings: Mapping[int, Saying]
+    tokens_left: int
+    taken: list[int] = field(default_factory=list)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    duplicate_of: dict[int, int] = field(default_factory=dict)
+
+    def offer(self, place: int, verdict: Verdict, *, keep_tokens: int = 0) -> None:
+        """Take a memory, unless one that is taken says the same or there is no room for it.
+
+        Args:
+            place: the memory.
+            verdict: why it would be served.
+            keep_tokens: what must be left for others.
+        """
+        saying = self.sayings[place]
+        same = next((one for one in self.taken if self.sayings[one].same_as(saying)), None)
+        if same is not None:
+            self.verdicts[place], self.duplicate_of[place] = Verdict.DUPLICATE, same
+            return
+        cost = self.counter.count("\n" + note(saying.memory))
+        if cost > self.tokens_left - keep_tokens:
+            self.verdicts[place] = Verdict.BUDGET
+            return
+        self.tokens_left -= cost
+        self.taken.append(place)
+        self.verdicts[place] = verdict
+
+    def retry(self, places: Iterable[int], why: Mapping[int, Verdict]) -> None:
+        """Offer again what found no room before."""
+        for place in places:
+            if self.verdicts.get(place) is Verdict.BUDGET:
+                self.offer(place, why[place])
+
+
+def select(
+    ranked: Ranked,
+    sayings: Mapping[int, Saying],
+    weighed: Weighed,
+    policy: Policy,
+    *,
+    limit: int,
+    budget_tokens: int,
+    counter: TokenCounter,
+) -> Selected:
+    """Fill the block.
+
+    A flood of what is always served leaves the question its share; what that does not need is
+    theirs again.
+
+    Args:
+        ranked: what is to be served.
+        sayings: what was read of it; one that does not hold any more meanwhile is missing.
+        weighed: tells why a memory is near enough.
+        policy: its shares are applied.
+        limit: the most memories that the question may bring.
+        budget_tokens: the most tokens of the block.
+        counter: counts them.
+    """
+    frame = counter.count("\n".join([BLOCK_START, FRAME, BLOCK_END]))
+    room = max(budget_tokens - frame, 0)
+    filled = _Block(counter=counter, sayings=sayings, tokens_left=room)
+    always = [place for place in ranked.always if place in sayings]
+    for place in always:
+        filled.offer(place, ranked.always[place], keep_tokens=int(room * (1 - policy.always_share)))
+    brought = 0
+    for place in ranked.wanted:
+        if place not in sayings:
+            continue
+        if brought == limit:
+            filled.verdicts[place] = Verdict.LIMIT
+            continue
+        filled.offer(place, Verdict.SIMILAR if weighed.similar[place] else Verdict.WORDS)
+        brought += place in filled.taken
+    filled.retry(always, ranked.always)
+    return _selected(ranked, filled, budget_tokens)
+
+
+def _selected(ranked: Ranked, filled: _Block, budget_tokens: int) -> Selected:
+    order = [place for place in ranked.always if place in filled.taken]
+    # Stable: within each sort the order stays.
+    order.sort(key=lambda place: not filled.sayings[place].memory.pinned)
+    order += [place for place in filled.taken if place not in ranked.always]
+    memories = tuple(filled.sayings[place].memory for place in order)
+    counted = Counter(filled.verdicts.values())
+    unread = len(ranked.near) - len(ranked.wanted)
+    used = filled.counter.count(block(memories)) if memories else 0
+    return Selected(
+        memories=memories,
+        verdicts=filled.verdicts,
+        duplicate_of=filled.duplicate_of,
+        left_out=LeftOut(
+            pins=ranked.capped[Verdict.PINNED],
+            safety=ranked.capped[Verdict.SAFETY],
+            rules=ranked.capped[Verdict.RULE],
+            limit=counted[Verdict.LIMIT] + unread,
+            budget=counted[Verdict.BUDGET],
+            duplicates=counted[Verdict.DUPLICATE],
+        ),
+        tokens=TokenUse(
+            used=used,
+            budget=budget_tokens,
+            counter=filled.counter.name,
+            exact=filled.counter.exact,
+        ),
+    )
