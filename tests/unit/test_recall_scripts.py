@@ -46,10 +46,11 @@ def test_the_scripts_of_the_source_tree_fit_and_are_many_in_every_category() -> 
     scripts = read_scripts()
     by_category = Counter(script.category for script in scripts)
 
-    assert len(scripts) >= 40
+    assert len(scripts) >= 60
     assert set(by_category) == set(CATEGORIES)
-    assert min(by_category.values()) >= 4, by_category
-    assert len({script.language for script in scripts if script.category == "language"}) >= 8
+    assert min(by_category.values()) >= 6, by_category
+    assert len({script.language for script in scripts if script.category == "language"}) >= 12
+    assert 0.3 <= sum(script.held_out for script in scripts) / len(scripts) <= 0.4
     assert all(len(script.sessions) >= 2 for script in scripts if script.category == "update")
 
 
