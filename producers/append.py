@@ -15,6 +15,7 @@ from producers.subject_records import (
     Draft,
     Refused,
     SubjectRecords,
+    Withheld,
     sealed_at_its_time,
 )
 from producers.turns_input import TURNS_MAX, TurnInput
@@ -24,6 +25,7 @@ from schemas.ids import turn_id as derived_turn_id
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import SealedRecord
 from schemas.records import Origin, Turn
+from schemas.withholding import WithheldReason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +81,9 @@ class TurnAppender:
     ) -> list[AppendResult]:
         """Append turns and return one result for each, in the same order.
 
+        What is incognito, or said by a user who has paused memory, is withheld: nothing of it goes
+        further, and an incognito turn makes no user known.
+
         A turn that repeats the client's id of an earlier one of the same user in this call is
         answered as that one where both say the same, and refused where they do not. Where one of
         a subject's turns cannot be queued, its later ones in this call are refused too.
@@ -111,9 +116,18 @@ class TurnAppender:
             )
         batch = _Batch(inputs=inputs, origin=origin, received_at=self._clock())
         originals = _originals(inputs)
-        firsts = [index for index, original in enumerate(originals) if index == original]
+        results: dict[int, AppendResult] = {
+            index: Withheld(reason=WithheldReason.INCOGNITO)
+            for index, turn in enumerate(inputs)
+            if turn.incognito
+        }
+        firsts = [
+            index
+            for index, original in enumerate(originals)
+            if index == original and index not in results
+        ]
         appended = await self._records.append(tenant, [_draft(batch, index) for index in firsts])
-        results = dict(zip(firsts, appended, strict=True))
+        results.update(zip(firsts, appended, strict=True))
         answers = [_answer(batch, results, index, first) for index, first in enumerate(originals)]
         _count(origin, results, answers, originals)
         return answers
@@ -141,7 +155,7 @@ class TurnAppender:
 
 def _draft(batch: _Batch, index: int) -> Draft:
     turn = batch.inputs[index]
-    return Draft(owner=turn.user_id, seal=partial(_sealed, batch, turn))
+    return Draft(owner=turn.user_id, seal=partial(_sealed, batch, turn), while_paused=False)
 
 
 def _sealed(batch: _Batch, turn: TurnInput, keys: SubjectKeys) -> tuple[UUID, SealedRecord]:
@@ -175,6 +189,8 @@ def _count(
             continue  # a repetition, counted where it was said first
         if isinstance(answer, Refused):
             metrics.count_refused(origin, answer.error)
+        elif isinstance(answer, Withheld):
+            metrics.TURNS_WITHHELD.labels(origin.value, answer.reason.value).inc()
         else:
             accepted += 1
     metrics.TURNS_ACCEPTED.labels(origin.value).inc(accepted)
@@ -184,7 +200,9 @@ def _originals(inputs: Sequence[TurnInput]) -> list[int]:
     """Return, for each turn, the index of the first one with its user and client id."""
     first: dict[tuple[str, str], int] = {}
     return [
-        index if turn.turn_id is None else first.setdefault((turn.user_id, turn.turn_id), index)
+        index
+        if turn.turn_id is None or turn.incognito  # withheld: it is no turn's first, nor a second
+        else first.setdefault((turn.user_id, turn.turn_id), index)
         for index, turn in enumerate(inputs)
     ]
 

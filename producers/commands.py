@@ -9,7 +9,13 @@ from uuid import UUID, uuid4
 
 from producers.commands_input import ConversationEndInput, DecisionInput, FactInput
 from producers.metrics import Command, count_command
-from producers.subject_records import Appended, AppendResult, Draft, Refused, SubjectRecords
+from producers.subject_records import (
+    Appended,
+    AppendResult,
+    Draft,
+    SubjectRecords,
+    appended_or_raise,
+)
 from producers.subject_records import sealed_at_its_time as sealed
 from schemas.clock import utc_now
 from schemas.commands import (
@@ -54,8 +60,15 @@ class CommandAppender:
         """Append a fact of one of the operator's systems; a user without a subject is given one.
 
         The same fact under its ``client_id`` has the same id each time, so the first append counts.
+
+        Raises:
+            UserPaused: the user has paused memory.
         """
-        draft = Draft(owner=fact.user_id, seal=partial(_sealed_fact, fact, self._clock()))
+        draft = Draft(
+            owner=fact.user_id,
+            seal=partial(_sealed_fact, fact, self._clock()),
+            while_paused=False,
+        )
         (result,) = await self._records.append(tenant, [draft])
         return _acknowledged(Command.SYSTEM_FACT, result)
 
@@ -119,10 +132,9 @@ def unknown_flag() -> UnknownFlag:
 
 
 def _acknowledged(command: Command, result: AppendResult) -> Appended:
-    if isinstance(result, Refused):
-        raise result.error
+    appended = appended_or_raise(result)
     count_command(command)
-    return result
+    return appended
 
 
 def _sealed_fact(fact: FactInput, now: datetime, keys: SubjectKeys) -> tuple[UUID, SealedRecord]:

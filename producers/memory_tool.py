@@ -11,7 +11,12 @@ from uuid import UUID
 from producers.memory_tool_input import FileView, ToolCommand
 from producers.metrics import Command, count_command
 from producers.ports import FileAnswers
-from producers.subject_records import Draft, Refused, SubjectRecords, sealed_at_its_time
+from producers.subject_records import (
+    Draft,
+    SubjectRecords,
+    appended_or_raise,
+    sealed_at_its_time,
+)
 from schemas.clock import utc_now
 from schemas.errors import CommandRefused
 from schemas.files import FileChange, FileCommand, ToolResult, checked_change, refusal
@@ -98,8 +103,7 @@ class MemoryTool:
         sealing = _Sealing(change=change, client_id=command.client_id, now=self._clock())
         draft = Draft(owner=command.user_id, seal=sealing)
         (result,) = await self._records.append(tenant, [draft])
-        if isinstance(result, Refused):
-            raise result.error
+        result = appended_or_raise(result)
         count_command(Command.FILE_COMMAND)
         assert sealing.subject is not None  # noqa: S101 - what was appended was sealed
         return await self._answers.result(sealing.subject, result.turn_id)

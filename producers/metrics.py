@@ -19,6 +19,11 @@ TURNS_REFUSED: Final = Counter(
     "Turns that were not appended, by door and error",
     ["origin", "error"],
 )
+TURNS_WITHHELD: Final = Counter(
+    "memledger_turns_withheld_total",
+    "Turns that were not appended since their user wants it so, by door and reason",
+    ["origin", "reason"],
+)
 
 
 def count_refused(origin: Origin, error: Exception, *, turns: int = 1) -> None:

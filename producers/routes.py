@@ -16,7 +16,7 @@ from starlette.responses import Response
 from producers.metrics import count_refused, refusals_counted
 from producers.ports import Appender
 from producers.steps import Steps
-from producers.subject_records import Appended, AppendResult, Refused
+from producers.subject_records import Appended, AppendResult, Refused, Withheld
 from producers.turns_body import read_items
 from producers.turns_input import TURNS_MAX, TurnBody, TurnInput, read_turn
 from schemas.clock import utc_now
@@ -61,9 +61,13 @@ def ingest_router(
         """Accepted means that every replica of the log has acknowledged the turn.
 
         One turn is answered with the ledger's own `turn_id`, its `position` and the id that it was
-        sent with, a list with one result for each of its turns, in order: `accepted`, or `refused`
-        with an `error`. A list of which no turn was accepted is answered as a problem, with the
-        same `results`.
+        sent with, a list with one result for each of its turns, in order: `accepted`, `withheld`
+        with a `reason`, or `refused` with an `error`. A list of which every turn was refused is
+        answered as a problem, with the same `results`.
+
+        What is incognito, or said by a user who has paused memory, is withheld: nothing of it is
+        appended. One turn is then answered with 200 and `withheld`, and so is a list of which no
+        turn was accepted.
         """
         try:
             async with AsyncExitStack() as held:
@@ -79,6 +83,15 @@ def ingest_router(
         (answer,) = answers
         if isinstance(answer.result, Refused):
             return problem_of(answer.result.error)
+        if isinstance(answer.result, Withheld):
+            return JSONResponse(
+                {
+                    "turn_id": None,
+                    "client_turn_id": answer.client_turn_id,
+                    "position": None,
+                    "withheld": answer.result.reason.value,
+                }
+            )
         return JSONResponse(
             _appended(answer.result, answer.client_turn_id), status_code=HTTPStatus.ACCEPTED
         )
@@ -91,7 +104,7 @@ class _Answer:
     """What became of one item of a request.
 
     Attributes:
-        result: accepted or refused.
+        result: accepted, withheld or refused.
         client_turn_id: the client's own id of the turn, if it is one and has one.
     """
 
@@ -126,8 +139,10 @@ def _list_response(answers: Sequence[_Answer]) -> Response:
     described = [_described(answer) for answer in answers]
     errors = [answer.result.error for answer in answers if isinstance(answer.result, Refused)]
     log_withheld(errors)
-    if len(errors) < len(answers):
+    if any(isinstance(answer.result, Appended) for answer in answers):
         return JSONResponse({"results": described}, status_code=HTTPStatus.ACCEPTED)
+    if len(errors) < len(answers):  # the others were withheld, and nothing was accepted
+        return JSONResponse({"results": described})
     # Whatever may succeed later tells how to answer, since the caller will send that again.
     error = next((error for error in errors if isinstance(error, LogUnavailable)), None)
     busy = isinstance(error, LogBusy)
@@ -148,6 +163,12 @@ def _list_response(answers: Sequence[_Answer]) -> Response:
 def _described(answer: _Answer) -> dict[str, object]:
     if isinstance(answer.result, Appended):
         return {"status": "accepted", **_appended(answer.result, answer.client_turn_id)}
+    if isinstance(answer.result, Withheld):
+        return {
+            "status": "withheld",
+            "reason": answer.result.reason.value,
+            "client_turn_id": answer.client_turn_id,
+        }
     error = answer.result.error
     described: dict[str, object] = {
         "code": _code(error),

@@ -11,13 +11,14 @@ from uuid import UUID
 
 from producers.ports import SubjectDirectory, TurnLog
 from producers.steps import Steps
-from schemas.errors import InvalidInput, KeyringUnavailable, LogUnavailable
+from schemas.errors import InvalidInput, KeyringUnavailable, LogUnavailable, UserPaused
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import SealedRecord, seal_record
 from schemas.memory import Record
 from schemas.partitioning import partition_for
 from schemas.topics import TURNS
 from schemas.tree import Punctured, address_for
+from schemas.withholding import WithheldReason
 
 ROUNDS_MAX: Final = 4
 """How often records are appended when their users are erased again and again meanwhile."""
@@ -57,7 +58,35 @@ class Refused:
     error: InvalidInput | LogUnavailable
 
 
-AppendResult: TypeAlias = Appended | Refused
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Withheld:
+    """A record that was not appended, as its user wants it; nothing is wrong with it.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: WithheldReason
+
+
+AppendResult: TypeAlias = Appended | Refused | Withheld
+
+
+def appended_or_raise(result: AppendResult) -> Appended:
+    """Return where a record stands.
+
+    Raises:
+        InvalidInput, LogUnavailable: it was refused.
+        UserPaused: it was withheld, since its user has paused memory.
+    """
+    if isinstance(result, Refused):
+        raise result.error
+    if isinstance(result, Withheld):
+        raise UserPaused(
+            "the user has paused memory, and nothing is noted of them meanwhile: send it again "
+            "once they have resumed, or let it be"
+        )
+    return result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,10 +97,13 @@ class Draft:
         owner: whose record it is.
         seal: makes the record's id and the sealed record under the keys of its subject. It may
             raise :class:`~schemas.errors.InvalidInput`, which refuses this record alone.
+        while_paused: whether it is appended although its user has paused memory: what a person
+            decided is, what a chat or a system would have noted is not.
     """
 
     owner: Owner
     seal: Callable[[SubjectKeys], tuple[UUID, SealedRecord]]
+    while_paused: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +216,9 @@ class SubjectRecords:
             draft = batch.drafts[index]
             keys = subjects.get(draft.owner)
             if keys is None:
+                continue
+            if keys.paused and not draft.while_paused:
+                batch.results[index] = Withheld(reason=WithheldReason.PAUSED)
                 continue
             if keys.subject in stopped:
                 batch.results[index] = stopped[keys.subject]

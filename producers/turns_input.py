@@ -57,6 +57,13 @@ class TurnBody(Body):
     recall_id: Annotated[
         str | None, Field(description="The recall that was served for this turn.")
     ] = None
+    incognito: Annotated[
+        bool,
+        Field(
+            description="Whether it was said in an incognito chat: then nothing of it is appended, "
+            "and the answer says so."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +80,7 @@ class TurnInput:
         occurred_at: when it was said, in UTC; ``None`` for the time of the append.
         utc_offset_minutes: the zone it was said in, in minutes east of UTC; 0 where untold.
         recall_id: the recall that was served for it.
+        incognito: whether it must not be appended.
     """
 
     user_id: str
@@ -83,6 +91,7 @@ class TurnInput:
     occurred_at: datetime | None = None
     utc_offset_minutes: int = 0
     recall_id: UUID | None = None
+    incognito: bool = False
 
 
 def read_turn(body: object, *, now: datetime) -> TurnInput:
@@ -112,6 +121,7 @@ def read_turn(body: object, *, now: datetime) -> TurnInput:
         occurred_at=occurred_at,
         utc_offset_minutes=offset,
         recall_id=None if fields.recall_id is None else _recall_id(fields.recall_id),
+        incognito=fields.incognito,
     )
 
 
@@ -125,6 +135,7 @@ def clean_turn(
     occurred_at: datetime | None,
     utc_offset_minutes: int = 0,
     recall_id: UUID | None = None,
+    incognito: bool = False,
 ) -> TurnInput:
     """Return a turn whose texts and ids were brought into normal form; times are taken as read.
 
@@ -150,6 +161,7 @@ def clean_turn(
         occurred_at=occurred_at,
         utc_offset_minutes=utc_offset_minutes,
         recall_id=recall_id,
+        incognito=incognito,
     )
 
 

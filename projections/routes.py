@@ -32,6 +32,7 @@ from schemas.http_query import require_plain_query
 from schemas.injection import InjectionForm
 from schemas.json_text import decode_json, require_names_once
 from schemas.text import clean_user_id
+from schemas.withholding import WithheldReason
 
 REQUEST_BYTES_MAX: Final = 128 * 1024
 """Holds the longest question and user id with every character escaped."""
@@ -47,6 +48,14 @@ FindSubject = Callable[[str, str], Awaitable[UUID | None]]
 
 Raises ``UnknownTenant`` or ``KeyringUnavailable``: neither is ever answered as "none stored".
 """
+
+IsPaused = Callable[[str, str], Awaitable[bool]]
+"""Tells whether a tenant's user has paused memory; raises likewise."""
+
+
+async def nobody_paused(_tenant: str, _user_id: str) -> bool:
+    """Tell that no user has paused memory: for where no keyring knows of pauses."""
+    return False
 
 
 class RecallBody(BaseModel):
@@ -81,6 +90,11 @@ class RecallBody(BaseModel):
         default=None, description="What the ledger knew at this moment; told likewise."
     )
     explain: bool = Field(default=False, description="Tell why this was served.")
+    incognito: bool = Field(
+        default=False,
+        description="Whether it is asked in an incognito chat: then nothing is served, and nothing "
+        "of the question is looked at or kept.",
+    )
     format: InjectionForm = Field(
         default=InjectionForm.TEXT,
         # Its names are texts, which a strict model would not take for them.
@@ -120,23 +134,30 @@ class RecallAnswer:
         injection: the memories as notes for a prompt, as ``format`` has them: a block, empty where
             there are none; or a message that holds the block, null where there are none.
         injection_headers: headers that a request needs in which the message stands.
+        reason: why there are none; where it is that nothing was to be recalled, there is no
+            ``recall_id``, ``policy``, ``generation`` and ``position`` either.
     """
 
-    recall_id: UUID
+    recall_id: UUID | None
     memories: tuple[RecalledMemory, ...]
     format: InjectionForm
     injection: Injection
     injection_headers: Mapping[str, str]
-    reason: EmptyReason | None
+    reason: EmptyReason | WithheldReason | None
     unsearchable: int
-    policy: str
-    generation: str
+    policy: str | None
+    generation: str | None
     position: str | None
     explanation: Explanation | None
 
 
 def query_router(
-    *, recall: Recall, memories: Memories, authenticate: Authenticate, find_subject: FindSubject
+    *,
+    recall: Recall,
+    memories: Memories,
+    authenticate: Authenticate,
+    find_subject: FindSubject,
+    is_paused: IsPaused = nobody_paused,
 ) -> APIRouter:
     """Return the router of ``POST /v1/recall`` and ``GET /v1/memories``.
 
@@ -149,6 +170,7 @@ def query_router(
         memories: lists memories.
         authenticate: tells the tenant of a request.
         find_subject: tells the subject of a tenant's user.
+        is_paused: tells whether a tenant's user has paused memory.
     """
     router = APIRouter()
     bodies = JsonBodies(
@@ -166,11 +188,17 @@ def query_router(
         """Serve the memories that are near enough to the question, nearest first.
 
         Where there are none, `reason` tells `none_stored`, `none_above_threshold` and
-        `none_searchable` apart.
+        `none_searchable` apart. In an `incognito` chat, and for a user who has `paused` memory,
+        nothing is served, embedded or kept.
         """
         async with bodies.read(request) as content:
             body = _question(content)
-            subject = await find_subject(tenant, clean_user_id(body.user_id))
+            user_id = clean_user_id(body.user_id)
+            if body.incognito:
+                return _withheld(WithheldReason.INCOGNITO, body.format)
+            if await is_paused(tenant, user_id):
+                return _withheld(WithheldReason.PAUSED, body.format)
+            subject = await find_subject(tenant, user_id)
             result = await recall.recall(
                 subject,
                 body.query,
@@ -212,6 +240,23 @@ def query_router(
         )
 
     return router
+
+
+def _withheld(reason: WithheldReason, form: InjectionForm) -> RecallAnswer:
+    """Return the answer where nothing is to be recalled: it has no id, since nothing is kept."""
+    return RecallAnswer(
+        recall_id=None,
+        memories=(),
+        format=form,
+        injection=injection((), form),
+        injection_headers=headers_of(form),
+        reason=reason,
+        unsearchable=0,
+        policy=None,
+        generation=None,
+        position=None,
+        explanation=None,
+    )
 
 
 def _question(content: bytearray) -> RecallBody:

@@ -14,6 +14,7 @@ The hierarchy::
     ├── UnknownFile               the user has no such file, or no such version of it
     ├── FlagDecided               the flag was decided already, and in another way
     ├── CommandRefused            a command on files is refused; its message is for the model
+    ├── UserPaused                the user has paused memory, so a system's fact is not taken
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
     ├── InvalidUserToken          the user token is changed, has ended, or is for another door
     ├── KeyringUnavailable        the keyring cannot be reached; nothing may be concluded from that
@@ -102,6 +103,10 @@ class FlagDecided(MemledgerError):
 
 class CommandRefused(MemledgerError):
     """A command of the memory tool is refused; the message goes back to the model as it is."""
+
+
+class UserPaused(MemledgerError):
+    """The user has paused memory: what an operator's system knows is not taken meanwhile."""
 
 
 class InvalidApiKey(MemledgerError):

@@ -43,6 +43,7 @@ from schemas.errors import (
     UnknownFlag,
     UnknownTenant,
     UnknownTurn,
+    UserPaused,
 )
 from schemas.json_text import shown_name
 
@@ -95,6 +96,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     FlagDecided: ProblemKind(
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
     ),
+    UserPaused: ProblemKind(status=HTTPStatus.CONFLICT, title="The user has paused memory"),
     SubjectErased: ProblemKind(status=HTTPStatus.GONE, title="The user was erased"),
     LogBusy: ProblemKind(
         status=HTTPStatus.TOO_MANY_REQUESTS,

@@ -71,6 +71,7 @@ def _tally_json(tally: Tally) -> dict[str, Any]:
         "already_there": tally.already_there,
         "repeated": tally.repeated,
         "refused": tally.refused,
+        "withheld": tally.withheld,
         "left_out": dict(tally.left_out),
         "notes": dict(tally.notes),
     }
@@ -147,6 +148,11 @@ def _print_sums(outcome: ImportOutcome) -> None:
         f"{totals.repeated:,} repeated, {totals.refused:,} refused, "
         f"{report.unreadable.total:,} unreadable"
     )
+    if totals.withheld:
+        click.echo(
+            f"withheld, since their users have paused memory: {totals.withheld:,} turns; once they "
+            "have resumed, import the file again"
+        )
     if totals.left_out:
         click.echo(f"left out: {_listed(totals.left_out)}")
     if totals.notes:

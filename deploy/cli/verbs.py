@@ -40,6 +40,8 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "audit": ("auditing", "audit"),
         "costs": ("costs", "costs"),
         "eval": ("evaluating", "evaluate"),
+        "pause": ("pausing", "pause"),
+        "resume": ("pausing", "resume"),
         "keys": ("keys", "keys"),
         "bench": ("benching", "bench"),
     }

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from producers.importers.destinations import Unappended
 from producers.importers.report import ImportReport
 from producers.importers.run import import_file
 from producers.turns_input import TurnInput
 from schemas.clock import utc_now
-from schemas.errors import InvalidInput, LogUnavailable
 from schemas.records import Origin, Turn
 from schemas.settings import DEFAULT_TENANT
 
@@ -62,7 +62,7 @@ class _Kept:
         self,
         tenant: str,  # noqa: ARG002 - the protocol's
         turns: Sequence[TurnInput],
-    ) -> list[InvalidInput | LogUnavailable | None]:
+    ) -> list[Unappended | None]:
         """Keep turns, and find fault with nothing."""
         for turn in turns:
             if self._kept >= TURNS_MAX:

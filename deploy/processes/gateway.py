@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 
 from deploy.addresses import Addresses, resolve
 from deploy.processes.health import Health, health_routes
+from deploy.processes.pausing import pause_router
 from deploy.processes.serving import run_process, serving
 from deploy.processes.user_tokens import user_token_router
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
@@ -114,6 +115,10 @@ def make_app(
         found = await keyring.subjects_for(tenant, [user_id], create=False)
         return found[user_id].subject if user_id in found else None
 
+    async def is_paused(tenant: str, user_id: str) -> bool:
+        found = await keyring.subjects_for(tenant, [user_id], create=False)
+        return user_id in found and found[user_id].paused
+
     flags = PostgresFlags(read_model)
     app.include_router(
         ingest_router(
@@ -152,6 +157,7 @@ def make_app(
             memories=Memories(read_model),
             authenticate=tenant_of,
             find_subject=find_subject,
+            is_paused=is_paused,
         )
     )
 
@@ -163,6 +169,9 @@ def make_app(
         )
     )
 
+    app.include_router(
+        pause_router(authenticate=tenant_of, pause=keyring.pause, set_paused=keyring.set_paused)
+    )
     app.include_router(user_token_router(UserTokens(SigningKeys(settings.keys_home)), holder_of))
 
     async def not_ready() -> str | None:

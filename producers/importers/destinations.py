@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 from producers.append import TurnIdentity
 from producers.ports import Appender, KnownTurns, SubjectDirectory
-from producers.subject_records import Appended
+from producers.subject_records import Appended, AppendResult, Withheld
 from producers.turns_input import TurnInput
 from schemas.errors import InvalidInput, LogUnavailable
 from schemas.ids import turn_id as derived_turn_id
 from schemas.records import Origin
+from schemas.withholding import WithheldReason
+
+Unappended: TypeAlias = InvalidInput | LogUnavailable | WithheldReason
+"""Why a turn was not appended."""
 
 
 class Destination(Protocol):
@@ -27,9 +31,7 @@ class Destination(Protocol):
         """
         ...
 
-    async def append(
-        self, tenant: str, turns: Sequence[TurnInput]
-    ) -> list[InvalidInput | LogUnavailable | None]:
+    async def append(self, tenant: str, turns: Sequence[TurnInput]) -> list[Unappended | None]:
         """Append turns; return, for each, why it was not, or ``None``.
 
         Raises:
@@ -62,15 +64,13 @@ class Ledger:
         }
         return await _projected(self._known, identities)
 
-    async def append(
-        self, tenant: str, turns: Sequence[TurnInput]
-    ) -> list[InvalidInput | LogUnavailable | None]:
+    async def append(self, tenant: str, turns: Sequence[TurnInput]) -> list[Unappended | None]:
         """Append turns."""
         results = await self._appender.append(tenant, turns, Origin.IMPORT)
         for turn, result in zip(turns, results, strict=True):
             if len(self.first_appended) < FIRST_APPENDED_MAX and isinstance(result, Appended):
                 self.first_appended.append((self._subjects[turn.user_id], result.turn_id))
-        return [None if isinstance(result, Appended) else result.error for result in results]
+        return [_why_not(result) for result in results]
 
 
 class DryRun:
@@ -79,11 +79,13 @@ class DryRun:
     def __init__(self, keyring: SubjectDirectory, known: KnownTurns) -> None:
         self._keyring = keyring
         self._known = known
+        self._paused: set[str] = set()
 
     async def held(self, tenant: str, turns: Sequence[TurnInput]) -> list[bool]:
         """Return, for each turn, whether it was projected already; a new user has none."""
         users = list(dict.fromkeys(turn.user_id for turn in turns))
         keys = await self._keyring.subjects_for(tenant, users, create=False)
+        self._paused = {user for user, found in keys.items() if found.paused}
         identities = [
             TurnIdentity(
                 subject=found.subject, turn_id=derived_turn_id(found.id_secret, turn.turn_id)
@@ -98,9 +100,9 @@ class DryRun:
         self,
         tenant: str,  # noqa: ARG002 - the protocol's
         turns: Sequence[TurnInput],
-    ) -> list[InvalidInput | LogUnavailable | None]:
-        """Append nothing, and find fault with nothing."""
-        return [None] * len(turns)
+    ) -> list[Unappended | None]:
+        """Append nothing; tell whose turns would be withheld."""
+        return [WithheldReason.PAUSED if turn.user_id in self._paused else None for turn in turns]
 
 
 class Nowhere:
@@ -118,9 +120,15 @@ class Nowhere:
         self,
         tenant: str,  # noqa: ARG002 - the protocol's
         turns: Sequence[TurnInput],
-    ) -> list[InvalidInput | LogUnavailable | None]:
+    ) -> list[Unappended | None]:
         """Append nothing, and find fault with nothing."""
         return [None] * len(turns)
+
+
+def _why_not(result: AppendResult) -> Unappended | None:
+    if isinstance(result, Appended):
+        return None
+    return result.reason if isinstance(result, Withheld) else result.error
 
 
 async def _projected(known: KnownTurns, identities: Sequence[TurnIdentity | None]) -> list[bool]:

@@ -71,6 +71,7 @@ class Tally:
         already_there: how many the ledger held before.
         repeated: how many came a second time within the file.
         refused: how many could not be imported.
+        withheld: how many were left alone, since their user has paused memory.
         left_out: how many messages or parts are not turns to import, by reason.
         notes: how often something was read in a way worth telling, by what it was; of turns, those
             that were appended.
@@ -80,6 +81,7 @@ class Tally:
     already_there: int = 0
     repeated: int = 0
     refused: int = 0
+    withheld: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
 
@@ -199,6 +201,11 @@ class ReportBuilder:
         """Note that the ledger held a turn of a conversation before."""
         for counted in self._both(tally):
             counted.already_there += 1
+
+    def note_withheld(self, tally: Tally) -> None:
+        """Note that a turn of a conversation was left alone, since its user has paused memory."""
+        for counted in self._both(tally):
+            counted.withheld += 1
 
     def note_repeated(self, tally: Tally) -> None:
         """Note that a turn of a conversation came before in this file."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from producers.importers.destinations import Destination
+from producers.importers.destinations import Destination, Unappended
 from producers.importers.formats import AUTO, choose, named
 from producers.importers.reading import Draft, Owner, drafts_of
 from producers.importers.recent import Recent
@@ -26,6 +26,7 @@ from schemas.errors import (
     LogUnavailable,
     ReadModelUnavailable,
 )
+from schemas.withholding import WithheldReason
 
 BATCH_CHARACTERS_MAX: Final = 8 * 1024 * 1024
 """The most text of one batch, so that long turns fill neither memory nor the producer's queue."""
@@ -194,7 +195,7 @@ async def _append(run: _Import, drafts: Sequence[Draft]) -> None:
 def _settle(
     builder: ReportBuilder,
     drafts: Sequence[Draft],
-    errors: Sequence[InvalidInput | LogUnavailable | None],
+    errors: Sequence[Unappended | None],
 ) -> list[Draft]:
     """Count what is settled; return the turns for which the log was too busy."""
     busy: list[Draft] = []
@@ -202,6 +203,8 @@ def _settle(
     for draft, error in zip(drafts, errors, strict=True):
         if error is None:
             builder.note_accepted(draft.tally, draft.read)
+        elif isinstance(error, WithheldReason):
+            builder.note_withheld(draft.tally)
         elif isinstance(error, LogBusy):
             busy.append(draft)
         elif isinstance(error, LogUnavailable):

@@ -147,13 +147,14 @@ def _raised(kind: type[MemledgerError]) -> MemledgerError:
         "POST /v1/flags/{flag_id}",
         "POST /v1/conversations/end",
         "POST /v1/user-tokens",
+        "PUT /v1/pause",
     ],
 )
 def test_the_fields_of_a_body_are_documented(heading: str) -> None:
     rows = API.table(heading)
     documented = [code_of(row[0]) for row in rows]
-    path = heading.removeprefix("POST ")
-    content = gateway().openapi()["paths"][path]["post"]["requestBody"]["content"]
+    method, path = heading.split()
+    content = gateway().openapi()["paths"][path][method.lower()]["requestBody"]["content"]
     schema = content["application/json"]["schema"]
     if "anyOf" in schema:
         schema = schema["anyOf"][0]
@@ -162,7 +163,7 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
     assert required == set(schema["required"])
 
 
-@pytest.mark.parametrize("path", ["/v1/memories", "/v1/flags", "/v1/turns/{turn_id}"])
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/flags", "/v1/turns/{turn_id}", "/v1/pause"])
 def test_the_parameters_of_a_listing_are_documented(path: str) -> None:
     documented = [code_of(row[0]) for row in API.table(f"GET {path}")]
     parameters = gateway().openapi()["paths"][path]["get"]["parameters"]
