@@ -11,6 +11,7 @@ The hierarchy::
     ├── UnknownTenant             no such tenant
     ├── UnknownFlag               the tenant has no such flag
     ├── UnknownTurn               the user has no such turn
+    ├── UnknownMemory             the user has no such memory
     ├── UnknownFile               the user has no such file, or no such version of it
     ├── FlagDecided               the flag was decided already, and in another way
     ├── CommandRefused            a command on files is refused; its message is for the model
@@ -91,6 +92,10 @@ class UnknownFlag(MemledgerError):
 
 class UnknownTurn(MemledgerError):
     """The user has no such turn, nor another record of that id."""
+
+
+class UnknownMemory(MemledgerError):
+    """Nothing is stored under such an id of the user."""
 
 
 class UnknownFile(MemledgerError):

@@ -41,6 +41,7 @@ from schemas.errors import (
     SubjectErased,
     UnknownFile,
     UnknownFlag,
+    UnknownMemory,
     UnknownTenant,
     UnknownTurn,
     UserPaused,
@@ -92,6 +93,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     UnknownTenant: ProblemKind(status=HTTPStatus.FORBIDDEN, title="No such tenant"),
     UnknownFlag: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such flag"),
     UnknownTurn: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such turn"),
+    UnknownMemory: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such memory"),
     UnknownFile: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such file"),
     FlagDecided: ProblemKind(
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
