@@ -6,20 +6,23 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from projections.apply import Applier
 from projections.audit import AuditReport, audit
 from projections.batch import LogItem, TopicPartitionPair
 from projections.dead_letters import DeadLetterBox
 from projections.digest import Comparison, ReadModelComparer
+from projections.files.projection import FilesTopic
 from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
+from projections.side_topics import SideApplier, SideTopic
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
 from schemas.log.reader import read_to_end
 from schemas.log.sealed import LogRecord
-from schemas.topics import TURNS, memories_topic
+from schemas.topics import FILES, TURNS, memories_topic
 from tests.conftest import TestStores
 from tests.support.brokers import new_producer
 from tests.support.log_writer import DIMENSION, EMBEDDER, TENANT, LogWriter
@@ -60,11 +63,15 @@ class Projection:
             DeadLetterBox(self.producer, self.keyring, generation=self.stores.generation),
             system_subject=(await self.keyring.system_subject()).subject,
             partitions=self.stores.partitions,
+            sides=SideApplier(self._sides()),
         )
+
+    def _sides(self) -> list[SideTopic[Any]]:
+        return [FilesTopic(partitions=self.stores.partitions)]
 
     async def positions(self) -> dict[TopicPartitionPair, int]:
         """Return the positions of every partition, which begin at 0."""
-        topics = (TURNS, memories_topic(self.stores.generation))
+        topics = (TURNS, memories_topic(self.stores.generation), FILES)
         applier = await self.applier()
         return await applier.positions(topics, range(self.stores.partitions))
 
@@ -129,6 +136,7 @@ class Projection:
             keyring=self.keyring,
             producer=self.producer,
             partitions=self.stores.partitions,
+            sides=self._sides(),
         )
         stop = asyncio.Event()
         running = asyncio.create_task(projector.run(stop))
