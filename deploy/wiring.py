@@ -18,7 +18,7 @@ from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder, Extractor
 from schemas.settings import Settings
-from schemas.topics import TURNS
+from schemas.topics import FILES, RECALLS, TURNS
 
 
 @contextlib.asynccontextmanager
@@ -73,14 +73,15 @@ async def check_topics(settings: Settings, addresses: Addresses) -> None:
         ConfigurationError: the number differs, or the topics do not exist.
         LogUnavailable: the broker does not answer.
     """
-    found = await asyncio.to_thread(partition_count, addresses.kafka_bootstrap, TURNS)
-    if found is None:
-        raise ConfigurationError(f"the topic {TURNS} does not exist: start with `memledger up`")
-    if found != settings.partitions:
-        raise ConfigurationError(
-            f"the topic {TURNS} has {found} partitions, MEMLEDGER_PARTITIONS is "
-            f"{settings.partitions}: set it to {found}"
-        )
+    for topic in (TURNS, FILES, RECALLS):
+        found = await asyncio.to_thread(partition_count, addresses.kafka_bootstrap, topic)
+        if found is None:
+            raise ConfigurationError(f"the topic {topic} does not exist: start with `memledger up`")
+        if found != settings.partitions:
+            raise ConfigurationError(
+                f"the topic {topic} has {found} partitions, MEMLEDGER_PARTITIONS is "
+                f"{settings.partitions}: set it to {found}"
+            )
 
 
 @contextlib.asynccontextmanager

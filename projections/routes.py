@@ -25,7 +25,9 @@ from projections.recall import (
     Explanation,
     Recall,
     RecalledMemory,
+    RecallResult,
 )
+from projections.recall_log import Asked
 from schemas.errors import InvalidInput
 from schemas.http_body import JsonBodies
 from schemas.http_query import require_plain_query
@@ -56,6 +58,14 @@ IsPaused = Callable[[str, str], Awaitable[bool]]
 async def nobody_paused(_tenant: str, _user_id: str) -> bool:
     """Tell that no user has paused memory: for where no keyring knows of pauses."""
     return False
+
+
+OnServed = Callable[[UUID | None, RecallResult, Asked], None]
+"""Is told what was served to a subject; returns at once and never fails."""
+
+
+def nobody_told(_subject: UUID | None, _result: RecallResult, _asked: Asked) -> None:
+    """Keep nothing of what was served: for where it is not recorded."""
 
 
 class RecallBody(BaseModel):
@@ -158,6 +168,7 @@ def query_router(
     authenticate: Authenticate,
     find_subject: FindSubject,
     is_paused: IsPaused = nobody_paused,
+    on_served: OnServed = nobody_told,
 ) -> APIRouter:
     """Return the router of ``POST /v1/recall`` and ``GET /v1/memories``.
 
@@ -171,6 +182,7 @@ def query_router(
         authenticate: tells the tenant of a request.
         find_subject: tells the subject of a tenant's user.
         is_paused: tells whether a tenant's user has paused memory.
+        on_served: is told what was served.
     """
     router = APIRouter()
     bodies = JsonBodies(
@@ -199,16 +211,18 @@ def query_router(
             if await is_paused(tenant, user_id):
                 return _withheld(WithheldReason.PAUSED, body.format)
             subject = await find_subject(tenant, user_id)
+            asked = _beside(body)
             result = await recall.recall(
                 subject,
                 body.query,
                 limit=body.limit,
                 min_similarity=body.min_similarity,
-                as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
-                known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
+                as_of=asked.as_of,
+                known_at=asked.known_at,
                 at_least=body.at_least,
                 explain=body.explain,
             )
+        on_served(subject, result, asked)
         return RecallAnswer(
             recall_id=result.recall_id,
             memories=result.memories,
@@ -256,6 +270,19 @@ def _withheld(reason: WithheldReason, form: InjectionForm) -> RecallAnswer:
         generation=None,
         position=None,
         explanation=None,
+    )
+
+
+def _beside(body: RecallBody) -> Asked:
+    """Return what is asked beside the question.
+
+    Raises:
+        InvalidInput: a moment is none.
+    """
+    return Asked(
+        form=body.format,
+        as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
+        known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
     )
 
 

@@ -12,6 +12,7 @@ The hierarchy::
     ├── UnknownFlag               the tenant has no such flag
     ├── UnknownTurn               the user has no such turn
     ├── UnknownMemory             the user has no such memory
+    ├── UnknownRecall             nothing is known of such a recall for the user
     ├── UnknownFile               the user has no such file, or no such version of it
     ├── FlagDecided               the flag was decided already, and in another way
     ├── CommandRefused            a command on files is refused; its message is for the model
@@ -100,6 +101,10 @@ class UnknownMemory(MemledgerError):
 
 class UnknownFile(MemledgerError):
     """The user has no such file, or no such version of it is kept."""
+
+
+class UnknownRecall(MemledgerError):
+    """Nothing is known of such a recall for the user, or no more."""
 
 
 class FlagDecided(MemledgerError):

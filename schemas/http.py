@@ -42,6 +42,7 @@ from schemas.errors import (
     UnknownFile,
     UnknownFlag,
     UnknownMemory,
+    UnknownRecall,
     UnknownTenant,
     UnknownTurn,
     UserPaused,
@@ -96,6 +97,7 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     UnknownMemory: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such memory"),
     UnknownFile: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such file"),
     FlagDecided: ProblemKind(
+    UnknownRecall: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such recall"),
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
     ),
     UserPaused: ProblemKind(status=HTTPStatus.CONFLICT, title="The user has paused memory"),

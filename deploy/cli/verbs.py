@@ -16,9 +16,13 @@ from schemas.errors import (
     InvalidInput,
     MemledgerError,
     UnknownFlag,
+    UnknownRecall,
     UnknownTenant,
     UnknownTurn,
 )
+
+_UNKNOWN: Final = (UnknownFlag, UnknownRecall, UnknownTenant, UnknownTurn)
+"""What an argument names that there is not."""
 
 FAILED: Final = 1
 UNUSABLE_INPUT: Final = 2
@@ -31,6 +35,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "demo": ("demo", "demo"),
         "import": ("importing", "import_"),
         "recall": ("reading", "recall"),
+        "recalls": ("recalls", "recalls"),
         "memories": ("reading", "memories"),
         "turns": ("turns", "turns"),
         "turn": ("turns", "turn"),
@@ -69,7 +74,7 @@ class VerbGroup(click.Group):
         """Run a verb; an error of ours becomes its message and an exit status."""
         try:
             return super().invoke(ctx)
-        except (InvalidInput, ConfigurationError, UnknownFlag, UnknownTenant, UnknownTurn) as error:
+        except (InvalidInput, ConfigurationError, *_UNKNOWN) as error:
             _fail(error, UNUSABLE_INPUT)
         except (MemledgerError, EmbeddedStoreError, OSError) as error:
             _fail(error, FAILED)

@@ -28,6 +28,9 @@ from projections.flags import PostgresFlags
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
+from projections.recall_log import RecallLog
+from projections.recall_routes import recall_router
+from projections.recalls import PostgresRecalls
 from projections.routes import query_router
 from projections.turn_routes import turn_router
 from projections.turns import PostgresTurns
@@ -64,6 +67,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
+        recall_log = RecallLog(producer, keyring.keys, partitions=settings.partitions)
         app = make_app(
             settings,
             addresses,
@@ -71,6 +75,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             read_model=read_model,
             producer=producer,
             embedder=verified,
+            recall_log=recall_log,
         )
         async with serving(
             app,
@@ -80,6 +85,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ) as port:
             logger.info("listening on http://%s:%d", settings.gateway_host, port)
             await stop.wait()
+        await recall_log.close()
 
 
 def make_app(
@@ -90,8 +96,21 @@ def make_app(
     read_model: ReadModel,
     producer: LogProducer,
     embedder: Embedder,
+    recall_log: RecallLog | None = None,
 ) -> FastAPI:
-    """Return the application with every route."""
+    """Return the application with every route.
+
+    Args:
+        settings: the settings.
+        addresses: where the stores are.
+        keyring: an open keyring.
+        read_model: the generation's tables.
+        producer: appends to the log.
+        embedder: the embedder that the read model was built with.
+        recall_log: records what was served; whoever gives none does not wait for what is under way
+            when it ends.
+    """
+    recall_log = recall_log or RecallLog(producer, keyring.keys, partitions=settings.partitions)
     app = FastAPI(
         title="memledger",
         version=version("memledger"),
@@ -158,6 +177,14 @@ def make_app(
             authenticate=tenant_of,
             find_subject=find_subject,
             is_paused=is_paused,
+            on_served=recall_log.note,
+        )
+    )
+    app.include_router(
+        recall_router(
+            recalls=PostgresRecalls(read_model, keyring.keys, days=settings.recalls_days),
+            authenticate=tenant_of,
+            find_subject=find_subject,
         )
     )
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from projections.recall import EmptyReason, RecalledMemory, RecallResult
+from projections.recalled import EmptyReason, LeftOut, RecalledMemory, RecallResult, TokenUse
 from schemas.memory import Confidence, MemoryKind, Precision, Source
 from schemas.slots import Slot
 
@@ -48,6 +48,8 @@ def result_of(*memories: RecalledMemory, **changed: Any) -> RecallResult:
         "policy": "similarity-1",
         "generation": "g1",
         "position": None,
+        "left_out": LeftOut(),
+        "tokens": TokenUse(used=0, budget=600, counter="estimate", exact=False),
         "explanation": None,
     }
     return RecallResult(**(fields | changed))

@@ -17,7 +17,7 @@ from deploy.cli import main
 from processors import budget_metrics, model_metrics
 from processors import metrics as worker_metrics
 from producers import metrics as producer_metrics
-from projections import projector_metrics, vector_metrics
+from projections import projector_metrics, recall_log_metrics, vector_metrics
 from projections.audit_tally import PartitionAudit
 from schemas.settings import Settings
 from schemas.topics import LEDGER_SETTINGS
@@ -126,6 +126,7 @@ def test_every_metric_is_documented_with_its_type_and_labels() -> None:
         name: found
         for module, process in (
             (producer_metrics, "gateway"),
+            (recall_log_metrics, "gateway"),
             (worker_metrics, "worker"),
             (model_metrics, "worker"),
             (budget_metrics, "worker"),

@@ -163,7 +163,10 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
     assert required == set(schema["required"])
 
 
-@pytest.mark.parametrize("path", ["/v1/memories", "/v1/flags", "/v1/turns/{turn_id}", "/v1/pause"])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/memories", "/v1/flags", "/v1/turns/{turn_id}", "/v1/recalls/{recall_id}", "/v1/pause"],
+)
 def test_the_parameters_of_a_listing_are_documented(path: str) -> None:
     documented = [code_of(row[0]) for row in API.table(f"GET {path}")]
     parameters = gateway().openapi()["paths"][path]["get"]["parameters"]
