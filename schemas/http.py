@@ -96,9 +96,12 @@ KINDS: Final[Mapping[type[MemledgerError], ProblemKind]] = {
     UnknownTurn: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such turn"),
     UnknownMemory: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such memory"),
     UnknownFile: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such file"),
-    FlagDecided: ProblemKind(
     UnknownRecall: ProblemKind(status=HTTPStatus.NOT_FOUND, title="No such recall"),
+    FlagDecided: ProblemKind(
         status=HTTPStatus.CONFLICT, title="The flag was decided in another way"
+    ),
+    RateLimited: ProblemKind(
+        status=HTTPStatus.TOO_MANY_REQUESTS, title="Too many requests or turns", retry_after_s=1
     ),
     UserPaused: ProblemKind(status=HTTPStatus.CONFLICT, title="The user has paused memory"),
     SubjectErased: ProblemKind(status=HTTPStatus.GONE, title="The user was erased"),

@@ -393,10 +393,6 @@ settled AS (
 DELETE FROM waiting_turns USING listed
 WHERE waiting_turns.subject = listed.subject AND waiting_turns.turn_id = listed.turn_id;
 
--- name: raise_flags
--- Leave operations to a person; one that is known already stays as it is.
-INSERT INTO flags (
-    subject, flag_id, tenant, turn_id, conversation_id, reasons, proposed, said_at,
 -- name: link_recalls
 -- Tell which recall each turn was answered with, of outcomes that counted.
 UPDATE turns
@@ -405,6 +401,10 @@ FROM unnest(%(subjects)b::uuid[], %(turn_ids)b::uuid[], %(recall_ids)b::uuid[])
     AS listed (subject, turn_id, recall_id)
 WHERE turns.subject = listed.subject AND turns.turn_id = listed.turn_id;
 
+-- name: raise_flags
+-- Leave operations to a person; one that is known already stays as it is.
+INSERT INTO flags (
+    subject, flag_id, tenant, turn_id, conversation_id, reasons, proposed, said_at,
     utc_offset_minutes, flagged_at
 )
 SELECT DISTINCT ON (subject, flag_id)
