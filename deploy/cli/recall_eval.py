@@ -16,6 +16,7 @@ from deploy.evaluation.recall_evaluation import evaluate_in_throwaway
 from deploy.evaluation.recall_scoring import Fault, RecallScores
 from deploy.evaluation.recall_script_files import read_scripts
 from deploy.wiring import embedder_of
+from projections.recall_policies import Policies, PolicyFile
 from schemas.settings import Settings
 
 _COSINE: Final = click.FloatRange(-1, 1)
@@ -45,6 +46,7 @@ class _Asked:
     cases: Path | None
     categories: tuple[str, ...]
     embedder: str | None
+    policy: str | None
     thresholds: tuple[float | None, ...]
 
 
@@ -61,7 +63,11 @@ class _Asked:
     multiple=True,
     help="Take the scripts of this category alone; may be given several times.",
 )
-@click.option("--min-similarity", type=_COSINE, help="The threshold; else the embedder's own.")
+@click.option(
+    "--min-similarity",
+    type=_COSINE,
+    help="The threshold; else that of the settings or the embedder's own.",
+)
 @click.option(
     "--sweep",
     type=_Thresholds(),
@@ -70,6 +76,7 @@ class _Asked:
 @click.option(
     "--embedder", help="Which embedder, as in MEMLEDGER_EMBEDDER; that one where none is named."
 )
+@click.option("--policy", help="The policy that chooses; else the default one.")
 @click.option(
     "--at-least-hit",
     type=click.FloatRange(0, 1),
@@ -89,6 +96,7 @@ def recall(
     min_similarity: float | None,
     sweep: tuple[float, ...] | None,
     embedder: str | None,
+    policy: str | None,
     at_least_hit: float | None,
     at_most_unwanted: float | None,
     verbose: bool,
@@ -107,6 +115,7 @@ def recall(
         cases=cases,
         categories=categories,
         embedder=embedder,
+        policy=policy,
         thresholds=(min_similarity,) if sweep is None else sweep,
     )
     about, scores = asyncio.run(_evaluate(asked))
@@ -127,9 +136,21 @@ async def _evaluate(asked: _Asked) -> tuple[dict[str, Any], list[RecallScores]]:
     settings = Settings.from_environment()
     if asked.embedder is not None:
         settings = settings.model_copy(update={"embedder": asked.embedder})
+    policies = Policies(PolicyFile() if asked.policy is None else PolicyFile(default=asked.policy))
     async with embedder_of(settings) as embedder:
-        about = {"embedder": embedder.name, "min_similarity": embedder.min_similarity}
-        return about, await evaluate_in_throwaway(scripts, embedder, thresholds=asked.thresholds)
+        own = settings.recall_min_similarity
+        own = embedder.min_similarity if own is None else own
+        about = {
+            "embedder": embedder.name,
+            "min_similarity": own,
+            "policy": policies.of(None)[0],
+        }
+        return about, await evaluate_in_throwaway(
+            scripts,
+            embedder,
+            thresholds=[own if one is None else one for one in asked.thresholds],
+            policies=policies,
+        )
 
 
 def holds(
@@ -168,7 +189,7 @@ def _report(
         }
     taken = about["min_similarity"] if thresholds[0] is None else thresholds[0]
     return {
-        "embedder": about["embedder"],
+        **about,
         "min_similarity": taken,
         **_figures(scores[0]),
         "faults": [_fault(fault) for fault in scores[0].faults],

@@ -31,7 +31,7 @@ def print_scores(
 
     Args:
         out: where to.
-        about: the embedder's name and threshold.
+        about: the embedder's name, the threshold that is set for it, and the policy's name.
         scores: the figures.
         listed: whether each answer that went wrong is listed.
     """
@@ -48,7 +48,7 @@ def print_scores(
     for name, figures in scores.by_language.items():
         languages.add_row(shown(name), *_cells(figures))
     out.print(languages)
-    out.print(f"embedder {about['embedder']}, whose threshold is {about['min_similarity']}")
+    _print_about(out, about)
     _print_misfits(out, scores)
     if listed:
         for fault in scores.faults:
@@ -66,8 +66,15 @@ def print_sweep(
     for threshold, one in zip(thresholds, scores, strict=True):
         rows.add_row(f"{threshold:g}", *_cells(one.all))
     out.print(rows)
-    out.print(f"embedder {about['embedder']}, whose threshold is {about['min_similarity']}")
+    _print_about(out, about)
     _print_misfits(out, scores[0])
+
+
+def _print_about(out: Console, about: Mapping[str, Any]) -> None:
+    out.print(
+        f"embedder {about['embedder']}, with a threshold of {about['min_similarity']}; "
+        f"policy {about['policy']}"
+    )
 
 
 def _print_misfits(out: Console, scores: RecallScores) -> None:

@@ -14,6 +14,7 @@ from deploy.evaluation.recall_running import ScriptRun
 from deploy.evaluation.recall_scoring import RecallScores, score_recall
 from deploy.evaluation.recall_scripts import RecallScript
 from deploy.evaluation.recall_site import open_site
+from projections.recall_policies import Policies
 from schemas.ports import Embedder
 
 
@@ -35,6 +36,7 @@ async def evaluate_in_throwaway(
     embedder: Embedder,
     *,
     thresholds: Sequence[float | None],
+    policies: Policies | None = None,
 ) -> list[RecallScores]:
     """Evaluate in a Postgres of its own, which is gone afterwards.
 
@@ -45,7 +47,9 @@ async def evaluate_in_throwaway(
         databases = Databases(
             read_model_url=postgres.url(), keyring_url=postgres.url(KEYRING_DATABASE)
         )
-        return await evaluate_in(databases, scripts, embedder, thresholds=thresholds)
+        return await evaluate_in(
+            databases, scripts, embedder, thresholds=thresholds, policies=policies
+        )
 
 
 async def evaluate_in(
@@ -54,6 +58,7 @@ async def evaluate_in(
     embedder: Embedder,
     *,
     thresholds: Sequence[float | None],
+    policies: Policies | None = None,
 ) -> list[RecallScores]:
     """Tell scripts once and ask their questions at each threshold.
 
@@ -62,6 +67,7 @@ async def evaluate_in(
         scripts: the scripts.
         embedder: gives vectors.
         thresholds: the least similarities; ``None`` for the embedder's own.
+        policies: how memories are chosen; as they ship where none are given.
 
     Returns:
         The scores at each threshold.
@@ -74,7 +80,7 @@ async def evaluate_in(
             key_directory=Path(keys),
             embedder=vectors,
         ) as site:
-            run = ScriptRun(site, vectors)
+            run = ScriptRun(site, vectors, policies)
             misfits = await run.tell(scripts)
             return [
                 score_recall(await run.ask(scripts, min_similarity=threshold), misfits)

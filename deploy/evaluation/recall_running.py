@@ -19,6 +19,7 @@ from processors.deciding.occasions import occasion_of_turn
 from processors.deciding.outcome import LogPlace
 from projections.injection import injection
 from projections.recall import Recall
+from projections.recall_policies import Policies
 from schemas import ids
 from schemas.events import (
     MemoryAdded,
@@ -123,15 +124,22 @@ class ScriptRun:
     Args:
         site: empty stores.
         vectors: the site's embedder.
+        policies: how memories are chosen; as they ship where none are given.
     """
 
-    def __init__(self, site: Site, vectors: KnownVectors) -> None:
+    def __init__(self, site: Site, vectors: KnownVectors, policies: Policies | None = None) -> None:
         self._site = site
         self._vectors = vectors
         self._users: dict[tuple[str, str], _User] = {}
         self._owners: dict[UUID, UUID] = {}
         self._clock = _Clock()
-        self._recall = Recall(site.read_model, vectors, partitions=PARTITIONS, clock=self._clock)
+        self._recall = Recall(
+            site.read_model,
+            vectors,
+            partitions=PARTITIONS,
+            clock=self._clock,
+            policies=policies or Policies(),
+        )
 
     async def tell(self, scripts: Sequence[RecallScript]) -> list[Misfit]:
         """Take every turn of scripts; return the operations that came out otherwise than they say.

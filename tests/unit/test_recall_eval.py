@@ -169,6 +169,7 @@ def test_a_run_fails_where_a_user_saw_anothers_memory_or_a_script_went_otherwise
         (["--sweep", "0.1,much"], "'much'"),
         (["--min-similarity", "1.5"], "-1<=x<=1"),
         (["--category", "nothing"], "use one of persistence, update"),
+        (["--policy", "luck"], "name one of gated, weighted"),
         (["--embedder", "nobody"], "set it to minilm, openai or hash"),
     ],
 )
