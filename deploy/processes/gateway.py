@@ -20,9 +20,14 @@ from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, re
 from producers.append import TurnAppender
 from producers.command_routes import Caller, command_router
 from producers.commands import CommandAppender
+from producers.memory_tool import MemoryTool
+from producers.memory_tool_routes import memory_tool_router
 from producers.routes import ingest_router
 from producers.subject_records import SubjectRecords
 from projections.canary import ModelRecords, VerifiedEmbedder
+from projections.file_routes import file_router
+from projections.files.answers import FileAnswers
+from projections.files.listings import FileListings
 from projections.flag_routes import flag_router
 from projections.flags import PostgresFlags
 from projections.memories import Memories
@@ -44,7 +49,7 @@ from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
 from schemas.settings import Settings
-from schemas.topics import TURNS
+from schemas.topics import FILES, TURNS
 from schemas.user_tokens import UserTokens
 
 logger = logging.getLogger(__name__)
@@ -188,6 +193,17 @@ def make_app(
         )
     )
 
+    file_records = SubjectRecords(keyring, producer, settings.partitions, topic=FILES)
+    app.include_router(
+        memory_tool_router(
+            MemoryTool(file_records, FileAnswers(read_model), find_subject), keyring.authenticate
+        )
+    )
+    app.include_router(
+        file_router(
+            listings=FileListings(read_model), authenticate=tenant_of, find_subject=find_subject
+        )
+    )
     app.include_router(
         turn_router(
             turns=PostgresTurns(read_model, partitions=settings.partitions),

@@ -9,6 +9,7 @@ from deploy.addresses import resolve
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
+from projections.files.projection import FilesTopic
 from projections.projector import Projector
 from projections.recall_records import RecallRecords, RecallSweeper
 from schemas.settings import Settings
@@ -32,19 +33,22 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             keyring=keyring,
             producer=producer,
             partitions=settings.partitions,
-            sides=[RecallRecords()],
+            sides=[FilesTopic(partitions=settings.partitions), RecallRecords()],
         )
         sweeper = RecallSweeper(read_model, days=settings.recalls_days)
         health = Health(
             problem=lambda: None if projector.state.alive else "it does not go round its loop",
             not_ready=lambda: _not_ready(projector),
         )
-        async with serving(
-            health_app(health),
-            host="127.0.0.1",
-            port=settings.projector_port,
-            variable="MEMLEDGER_PROJECTOR_PORT",
-        ), asyncio.TaskGroup() as tasks:
+        async with (
+            serving(
+                health_app(health),
+                host="127.0.0.1",
+                port=settings.projector_port,
+                variable="MEMLEDGER_PROJECTOR_PORT",
+            ),
+            asyncio.TaskGroup() as tasks,
+        ):
             tasks.create_task(sweeper.run(stop))
             await projector.run(stop)
 

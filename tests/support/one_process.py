@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 from processors.worker import Worker, WorkerParts, group_of
 from projections.consolidation import ProjectedConsolidation
 from projections.embedders import HashEmbedder
+from projections.files.projection import FilesTopic
 from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
@@ -150,6 +151,7 @@ class OneProcess:
             keyring=self.keyring,
             producer=self.producer,
             partitions=self.stores.partitions,
+            sides=[FilesTopic(partitions=self.stores.partitions)],
         )
         stop = asyncio.Event()
         running = asyncio.create_task(projector.run(stop))
