@@ -14,7 +14,7 @@ from projections.read_model import ReadModel
 from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
 from schemas.database import load_queries
-from schemas.errors import InvalidInput
+from schemas.errors import InvalidInput, UnknownMemory
 from schemas.memory import Confidence, MemoryKind, Precision, Provenance, Source
 from schemas.slots import Slot
 
@@ -62,6 +62,8 @@ class ListedMemory:
         last_confirmed_at: when it was last stated.
         confirmations: how often it was stated again.
         expires_at: when it ceases by itself.
+        pinned_at: when a person pinned it, so that it is served whatever is asked; ``None`` where
+            it is not pinned.
         searchable: whether it has its vector; where not, no question finds it until one is made.
     """
 
@@ -90,6 +92,7 @@ class ListedMemory:
     last_confirmed_at: datetime
     confirmations: int
     expires_at: datetime | None
+    pinned_at: datetime | None
     searchable: bool
 
 
@@ -151,19 +154,80 @@ class Memories:
         listing = _listing_digest(subject, history=history, as_of=as_of)
         same = "user_id, history and as_of"
         after = None if cursor is None else Cursor.decode(cursor, listing, arguments=same)
+        found = await self._rows(
+            subject, "list_memories", after, limit + 1, history=history, as_of=as_of
+        )
+        return self._page(found, listing, limit)
+
+    async def history_of(
+        self,
+        subject: UUID | None,
+        memory_id: UUID,
+        *,
+        cursor: str | None = None,
+        limit: int = LIMIT_DEFAULT,
+    ) -> MemoryPage:
+        """Return a page of what one memory was at all times, each with the words that caused it.
+
+        That is every version of its lineage, and all that stands behind any of them since a
+        consolidation.
+
+        Args:
+            subject: whose memory; ``None`` for a user of whom nothing was ever heard.
+            memory_id: any version of it.
+            cursor: ``next_cursor`` of the page before.
+            limit: the most versions of the page, 1 to ``LIMIT_MAX``.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+            UnknownMemory: the subject has no such version.
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        _check(history=False, as_of=None, limit=limit)
+        listing = listing_digest(subject, "history", memory_id)
+        after = None
+        if cursor is not None:
+            after = Cursor.decode(cursor, listing, arguments="user and memory")
+        found = await self._rows(subject, "list_history", after, limit + 1, memory_id=memory_id)
+        if not found and after is None:
+            raise unknown_memory()
+        return self._page(found, listing, limit)
+
+    async def live_after(
+        self, subject: UUID | None, after: Cursor | None, *, limit: int
+    ) -> list[ListedMemory]:
+        """Return what holds now of a subject, the latest recorded first, from a place on.
+
+        Args:
+            subject: whose memories; ``None`` for a user of whom nothing was ever heard.
+            after: the version to begin behind; ``None`` for the beginning.
+            limit: the most versions.
+
+        Raises:
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        return await self._rows(subject, "list_memories", after, limit, history=False, as_of=None)
+
+    async def _rows(
+        self,
+        subject: UUID | None,
+        query: str,
+        after: Cursor | None,
+        limit: int,
+        **asked: bool | datetime | UUID | None,
+    ) -> list[ListedMemory]:
         if subject is None:
-            return self._page([], listing, limit)
+            return []
         parameters = {
             "subject": subject,
-            "history": history,
-            "as_of": as_of,
             "now": self._clock(),
             "after_recorded_at": None if after is None else after.moment,
             "after_memory_id": None if after is None else after.row_id,
-            "limit": limit + 1,
+            "limit": limit,
+            **asked,
         }
-        rows = await read_rows(self._read_model, subject, _QUERIES["list_memories"], parameters)
-        return self._page([listed_memory(row) for row in rows], listing, limit)
+        rows = await read_rows(self._read_model, subject, _QUERIES[query], parameters)
+        return [listed_memory(row) for row in rows]
 
     def _page(self, found: list[ListedMemory], listing: bytes, limit: int) -> MemoryPage:
         memories = tuple(found[:limit])
@@ -176,6 +240,13 @@ class Memories:
         return MemoryPage(
             memories=memories, next_cursor=following, generation=self._read_model.generation
         )
+
+
+def unknown_memory() -> UnknownMemory:
+    """Return the error for a memory that a user does not have, whoever else may have it."""
+    return UnknownMemory(
+        "nothing is stored under this id of the user: take a memory_id from GET /v1/memories"
+    )
 
 
 def _listing_digest(subject: UUID | None, *, history: bool, as_of: datetime | None) -> bytes:

@@ -4,12 +4,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from projections.injection import Injection, headers_of, injection
@@ -17,6 +16,7 @@ from projections.memories import LIMIT_DEFAULT as PAGE_DEFAULT
 from projections.memories import LIMIT_MAX as PAGE_MAX
 from projections.memories import Memories, MemoryPage
 from projections.moments import read_moment
+from projections.question_body import documented_question, read_question
 from projections.recall import (
     LIMIT_DEFAULT,
     LIMIT_MAX,
@@ -28,11 +28,9 @@ from projections.recall import (
     RecallResult,
 )
 from projections.recall_log import Asked
-from schemas.errors import InvalidInput
 from schemas.http_body import JsonBodies
 from schemas.http_query import require_plain_query
 from schemas.injection import InjectionForm
-from schemas.json_text import decode_json, require_names_once
 from schemas.text import clean_user_id
 from schemas.withholding import WithheldReason
 
@@ -192,7 +190,7 @@ def query_router(
     @router.post(
         "/v1/recall",
         summary="Recall what is known of a user that bears on a question",
-        openapi_extra={"requestBody": _documented(RecallBody)},
+        openapi_extra={"requestBody": documented_question(RecallBody)},
     )
     async def post_recall(
         request: Request, tenant: Annotated[str, Depends(authenticate)]
@@ -204,7 +202,7 @@ def query_router(
         nothing is served, embedded or kept.
         """
         async with bodies.read(request) as content:
-            body = _question(content)
+            body = read_question(content, RecallBody, needs="user_id and query")
             user_id = clean_user_id(body.user_id)
             if body.incognito:
                 return _withheld(WithheldReason.INCOGNITO, body.format)
@@ -284,41 +282,3 @@ def _beside(body: RecallBody) -> Asked:
         as_of=None if body.as_of is None else read_moment("as_of", body.as_of),
         known_at=None if body.known_at is None else read_moment("known_at", body.known_at),
     )
-
-
-def _question(content: bytearray) -> RecallBody:
-    """Return the question that a body asks.
-
-    Raises:
-        InvalidInput: it is not a JSON object, or one in which a name stands twice.
-        RequestValidationError: it is not a question; names each field.
-    """
-    body = decode_json(content)
-    require_names_once(body)
-    if not isinstance(body, dict):
-        raise InvalidInput(
-            field="body",
-            problem="is not a JSON object",
-            remedy="send the object of a question, with user_id and query",
-        )
-    unknown = [name for name in body if name not in RecallBody.model_fields]
-    if unknown:
-        # Names alone: the validator looks at no value where a name is not even text.
-        raise RequestValidationError(
-            [{"type": "extra_forbidden", "loc": ("body", name)} for name in unknown]
-        )
-    try:
-        return RecallBody.model_validate(body)
-    except ValidationError as error:
-        located: list[Mapping[str, Any]] = [
-            {**detail, "loc": ("body", *detail["loc"])}
-            for detail in error.errors(include_input=False, include_url=False)
-        ]
-        raise RequestValidationError(located) from None
-
-
-def _documented(model: type[BaseModel]) -> dict[str, Any]:
-    return {
-        "required": True,
-        "content": {"application/json": {"schema": model.model_json_schema()}},
-    }

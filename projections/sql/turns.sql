@@ -30,7 +30,7 @@ SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
     conversation_id, quote, valid_from,
     valid_from_precision, valid_to, recorded_at, closed_recorded_at, retracted_at,
-    last_confirmed_at, confirmations, expires_at, provenance, merged_from, merged_into,
+    last_confirmed_at, confirmations, expires_at, provenance, merged_from, merged_into, pinned_at,
     CASE
         WHEN retracted_at IS NOT NULL THEN 'retracted'
         WHEN valid_to IS NOT NULL THEN 'superseded'
