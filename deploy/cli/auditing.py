@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 import click
+from rich.table import Table
 
 from deploy.addresses import Addresses, resolve, running_settings
 from deploy.cli.output import console, json_option, print_json, table
 from deploy.wiring import check_topics, embedder_of, keyring_of, ledger_of, read_model_of
 from projections.audit import AuditReport
 from projections.audit import audit as account
+from projections.audit_tally import PartitionAudit
 from projections.digest import ReadModelComparer
 from schemas.errors import ConfigurationError
 from schemas.log.admin import topic_names
@@ -93,7 +96,7 @@ async def _check_generation(settings: Settings, addresses: Addresses) -> None:
         )
 
 
-def _print(report: AuditReport) -> None:
+def _table(report: AuditReport, empty: Collection[PartitionAudit]) -> Table:
     closings = list(Closing)
     rows = table(
         "partition",
@@ -104,6 +107,8 @@ def _print(report: AuditReport) -> None:
         title=f"generation {report.generation}",
     )
     for partition in report.partitions:
+        if partition in empty:
+            continue
         rows.add_row(
             str(partition.partition),
             str(partition.turns),
@@ -120,8 +125,16 @@ def _print(report: AuditReport) -> None:
         str(report.unaccounted),
         style="bold",
     )
+    return rows
+
+
+def _print(report: AuditReport) -> None:
     out = console()
-    out.print(rows)
+    empty = [partition for partition in report.partitions if _is_empty(partition)]
+    out.print(_table(report, empty))
+    if empty:
+        out.print(f"{len(empty)} more partitions hold nothing")
+    totals = report.as_json()["totals"]
     remarks = {
         "duplicate_turns": "turns were appended more than once; the first append counts",
         "doubled_outcomes": "outcomes were appended more than once; the first append counts",
@@ -147,3 +160,7 @@ def _print(report: AuditReport) -> None:
         out.print("every turn is accounted for", style="green")
     else:
         out.print("NOT everything is accounted for: see --json", style="red")
+
+
+def _is_empty(partition: PartitionAudit) -> bool:
+    return not (partition.turns or partition.in_flight or partition.unaccounted)

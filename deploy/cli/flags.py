@@ -179,7 +179,7 @@ def _print_decided(decided: Decided, decision: DecisionInput, timeout_s: float) 
     verdict = decided.flag.verdict
     if decided.appended is None:
         by = "" if verdict is None else f", by {shown(verdict.actor)}: {shown(verdict.reason)}"
-        click.echo(f"{said} already{by}")
+        click.echo(f"{said} already: {_named(decided.flag)}{by}")
     elif decided.closed is None:
         click.echo(
             f"memledger: {said}, but not carried out within {timeout_s:g} s: the decision stands "
@@ -195,7 +195,12 @@ def _print_decided(decided: Decided, decision: DecisionInput, timeout_s: float) 
             came_to = with_rules(
                 f"{came_to}, refused by the rules that every memory must pass", closed
             )
-        click.echo(f"{said}; {came_to}")
+        click.echo(f"{said} {_named(decided.flag)}; {came_to}")
+
+
+def _named(flag: Flag) -> str:
+    """Return what a flag is about, in the words that were proposed."""
+    return f"\u201c{shown(flag.operation.content)}\u201d"
 
 
 def _decided_json(decided: Decided) -> dict[str, Any]:

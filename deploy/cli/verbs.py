@@ -24,6 +24,9 @@ from schemas.errors import (
 _UNKNOWN: Final = (UnknownFlag, UnknownRecall, UnknownTenant, UnknownTurn)
 """What an argument names that there is not."""
 
+_HELP_CHARACTERS_MAX: Final = 300
+"""More than any verb's first sentence has."""
+
 FAILED: Final = 1
 UNUSABLE_INPUT: Final = 2
 
@@ -69,6 +72,16 @@ class VerbGroup(click.Group):
         verb = getattr(import_module(f"deploy.cli.{module}"), name)
         assert isinstance(verb, click.Command)  # noqa: S101 - the table above says so
         return verb
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each verb with the whole first sentence of its help, wrapped and never cut."""
+        rows = [
+            (name, verb.get_short_help_str(limit=_HELP_CHARACTERS_MAX))
+            for name in self.list_commands(ctx)
+            if (verb := self.get_command(ctx, name)) is not None
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own signature
         """Run a verb; an error of ours becomes its message and an exit status."""

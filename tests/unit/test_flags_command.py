@@ -196,8 +196,8 @@ def _decided(
 @pytest.mark.parametrize(
     ("decided", "verb_name", "status", "told"),
     [
-        (_decided(new_flag(uuid4()), Closing.STORED), "approve", 0, "approved; carried out: a mem"),
-        (_decided(new_flag(uuid4()), Closing.REJECTED), "refuse", 0, "refused; carried out: no m"),
+        (_decided(new_flag(uuid4()), Closing.STORED), "approve", 0, "\u201d; carried out: a mem"),
+        (_decided(new_flag(uuid4()), Closing.REJECTED), "refuse", 0, "\u201d; carried out: no m"),
         (
             _decided(new_flag(uuid4()), Closing.REJECTED, RejectionReason.UNKNOWN_REFERENCE),
             "approve",
@@ -210,7 +210,7 @@ def _decided(
             _decided(new_flag(uuid4(), state=FlagState.APPROVED), None, appended=False),
             "approve",
             0,
-            "approved already, by ops: r",
+            "\u201d, by ops: r",
         ),
     ],
 )
@@ -225,7 +225,10 @@ def test_what_became_of_a_decision_is_told(
     monkeypatch.setattr(verb, "_decide", decide)
     ran = run(verb_name, str(decided.flag.flag_id), "--reason", "r")
     assert ran.exit_code == status
-    assert told in " ".join((ran.stdout + ran.stderr).split())
+    said = " ".join((ran.stdout + ran.stderr).split())
+    assert told in said
+    if decided.closed is not None:
+        assert decided.flag.operation.content in said
     as_json = run(verb_name, str(decided.flag.flag_id), "--reason", "r", "--json")
     document = json.loads(as_json.stdout)
     assert document["flag_id"] == str(decided.flag.flag_id)
