@@ -33,12 +33,20 @@ from schemas.records import Origin
 Authenticate = Callable[[str], Awaitable[str]]
 """Returns the tenant of an API key's token, or raises ``InvalidApiKey``."""
 
+Admit = Callable[[str, int], None]
+"""Counts so many turns of a tenant, or raises ``RateLimited``."""
+
+
+def everything_admitted(_tenant: str, _turns: int) -> None:
+    """Let every turn in: for where there are no limits."""
+
 
 def ingest_router(
     appender: Appender,
     authenticate: Authenticate,
     *,
     bodies: JsonBodies,
+    admit: Admit = everything_admitted,
     clock: Callable[[], datetime] = utc_now,
 ) -> APIRouter:
     """Return the router of ``POST /v1/turns``.
@@ -47,6 +55,7 @@ def ingest_router(
         appender: appends what was accepted.
         authenticate: tells the tenant of an API key; nothing in the body can.
         bodies: reads the bodies of requests within bounds.
+        admit: holds tenants to their rates.
         clock: the current time, aware.
     """
     router = APIRouter()
@@ -75,6 +84,7 @@ def ingest_router(
                     tenant = await authenticate(bearer_token(request))
                     body = await held.enter_async_context(bodies.read(request))
                     items, is_list = await read_items(body)
+                    admit(tenant, len(items))
                 answers = await _append_all(appender, tenant, items, clock())
         except MemledgerError as error:
             return problem_of(error)

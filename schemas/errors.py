@@ -16,6 +16,7 @@ The hierarchy::
     ├── UnknownFile               the user has no such file, or no such version of it
     ├── FlagDecided               the flag was decided already, and in another way
     ├── CommandRefused            a command on files is refused; its message is for the model
+    ├── RateLimited               the tenant asked more than it may: try again later
     ├── UserPaused                the user has paused memory, so a system's fact is not taken
     ├── InvalidApiKey             the key is missing, malformed, unknown or revoked
     ├── InvalidUserToken          the user token is changed, has ended, or is for another door
@@ -113,6 +114,18 @@ class FlagDecided(MemledgerError):
 
 class CommandRefused(MemledgerError):
     """A command of the memory tool is refused; the message goes back to the model as it is."""
+
+
+class RateLimited(MemledgerError):
+    """The tenant asked more of this gateway than it may: try again later.
+
+    Attributes:
+        retry_after_s: after how many seconds it is worth trying again, whole.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class UserPaused(MemledgerError):

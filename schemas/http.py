@@ -1,8 +1,8 @@
 """Errors over HTTP: every refusal is a problem detail as RFC 9457 describes it.
 
 A body has ``type`` (``about:blank``: status and ``code`` say what it is), ``title``, ``status``,
-``detail`` and ``code``, a stable name to branch on; a refused field adds ``errors``. No body
-repeats what the caller sent but for the names of its fields.
+``detail`` and ``code``, a stable name to branch on; a refused field adds ``errors``, and a request
+that has an id ``request_id``. No body repeats what the caller sent but for the names of its fields.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from schemas.errors import (
     MemledgerError,
     MigrationError,
     NotCaughtUp,
+    RateLimited,
     ReadModelUnavailable,
     ResultPending,
     SubjectErased,
@@ -48,6 +49,7 @@ from schemas.errors import (
     UserPaused,
 )
 from schemas.json_text import shown_name
+from schemas.request_context import current_request
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -202,6 +204,8 @@ _EXPECTED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """By what a validator calls an error: what is wrong with the field, and what to send."""
 
+_UNREADABLE: Final = ("cannot be read", "see what it takes in the API reference at /docs")
+
 
 def problem(
     status: int,
@@ -221,6 +225,9 @@ def problem(
         extra: further members of the body, such as ``code``; they must be JSON.
     """
     body = {"type": "about:blank", "title": title, "status": int(status), "detail": detail, **extra}
+    answered = current_request()
+    if answered is not None:
+        body["request_id"] = answered.request_id
     # Escaped to ASCII, since a name that a caller sent may hold half a character.
     return Response(
         json.dumps(body, ensure_ascii=True).encode(),
@@ -244,13 +251,14 @@ def problem_of(error: MemledgerError) -> Response:
     if kind is _UNEXPECTED:
         # Such a message is for the operator: a caller could do nothing about it.
         _LOGGER.error("request failed", exc_info=error)
-        return _unexpected_problem()
+        return unexpected_problem()
     extra: dict[str, object] = {"code": _code_of(error)}
     if isinstance(error, InvalidInput):
         extra["errors"] = [_field_error(error.field, error.problem, error.remedy)]
     headers = {}
-    if kind.retry_after_s is not None:
-        headers["Retry-After"] = str(kind.retry_after_s)
+    retry_after_s = error.retry_after_s if isinstance(error, RateLimited) else kind.retry_after_s
+    if retry_after_s is not None:
+        headers["Retry-After"] = str(retry_after_s)
     if kind.status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     log_withheld([error])
@@ -304,7 +312,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     async def on_unexpected(_request: Request, _error: Exception) -> Response:
         # The server logs it with its traceback: it is raised again after this answer.
-        return _unexpected_problem()
+        return unexpected_problem()
 
     app.add_exception_handler(MemledgerError, on_memledger_error)
     app.add_exception_handler(RequestValidationError, on_validation_error)
@@ -317,7 +325,8 @@ def _code_of(error: MemledgerError) -> str:
     return code if isinstance(code, str) else _WORD_START.sub("_", type(error).__name__).lower()
 
 
-def _unexpected_problem() -> Response:
+def unexpected_problem() -> Response:
+    """Return the answer to a failure that nobody foresaw: it tells nothing of it."""
     return problem(
         _UNEXPECTED.status,
         _UNEXPECTED.title,
@@ -358,8 +367,10 @@ def _problem_and_remedy(error: Mapping[str, Any]) -> tuple[str, str]:
             return "is too small", f"send {bounds['ge']} or more"
         case "less_than_equal" if "le" in bounds:
             return "is too large", f"send {bounds['le']} or less"
+        case "enum" | "literal_error" if "expected" in bounds:
+            return "is none of its values", f"send {bounds['expected']}"
         case kind:
-            return _EXPECTED.get(kind, (str(error["msg"]), "see the API reference at /docs"))
+            return _EXPECTED.get(kind, _UNREADABLE)
 
 
 def _field_error(field: str, problem_text: str, remedy: str) -> dict[str, str]:

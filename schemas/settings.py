@@ -79,6 +79,8 @@ class Settings(BaseSettings):
         session_idle_s: after how long without a turn a chat session counts as over.
         prices: a TOML file of what models cost; ``None`` where no price is known.
         budgets: a TOML file of what each tenant may spend; ``None`` for no limits.
+        rate_limits: a TOML file of how much each tenant may ask of one gateway; ``None`` for no
+            limits.
         consolidate_episodes_min: how many episodes of a quiet user start a consolidation, where the
             extractor can do one; 0 for never.
         session_timeout_s: how long the broker waits for a silent worker before it hands its
@@ -128,6 +130,7 @@ class Settings(BaseSettings):
     session_idle_s: float = Field(default=1800.0, ge=1, le=30 * 86400)
     prices: Path | None = None
     budgets: Path | None = None
+    rate_limits: Path | None = None
     consolidate_episodes_min: int = Field(default=20, ge=0)
     session_timeout_s: float = Field(default=30.0, ge=6)
     gateway_host: str = "127.0.0.1"
@@ -144,12 +147,12 @@ class Settings(BaseSettings):
     def _empty_home_counts_as_unset(cls, value: object) -> object:
         return default_home() if value == "" else value
 
-    @field_validator("key_directory", "prices", "budgets", mode="before")
+    @field_validator("key_directory", "prices", "budgets", "rate_limits", mode="before")
     @classmethod
     def _empty_path_counts_as_unset(cls, value: object) -> object:
         return None if value == "" else value
 
-    @field_validator("home", "key_directory", "prices", "budgets")
+    @field_validator("home", "key_directory", "prices", "budgets", "rate_limits")
     @classmethod
     def _same_from_every_directory(cls, value: Path | None) -> Path | None:
         return None if value is None else value.absolute()

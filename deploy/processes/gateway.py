@@ -12,8 +12,12 @@ from uuid import UUID, uuid4
 from fastapi import FastAPI, Request
 
 from deploy.addresses import Addresses, resolve
+from deploy.processes.api_page import api_page_route
+from deploy.processes.edge import RequestEdge
+from deploy.processes.etags import ConditionalGets, tag_key_of
 from deploy.processes.health import Health, health_routes
 from deploy.processes.pausing import pause_router
+from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
 from deploy.processes.user_tokens import user_token_router
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
@@ -122,18 +126,31 @@ def make_app(
         summary="Long-term memory for fleets of chat assistants, kept as a ledger.",
         # An address is right or unknown: a redirection would repeat the host that a caller names.
         redirect_slashes=False,
+        # Those pages load scripts from a host of others.
+        docs_url=None,
+        redoc_url=None,
     )
     install_problem_handlers(app)
+    signing = SigningKeys(settings.keys_home)
+    limiter = RateLimiter(RateLimits.read(settings.rate_limits))
+    # The one that is added last is the outermost.
+    app.add_middleware(ConditionalGets, key=tag_key_of(signing))
+    app.add_middleware(RequestEdge)
+
+    async def authenticate(token: str) -> str:
+        tenant = await keyring.authenticate(token)
+        limiter.admit_request(tenant)
+        return tenant
 
     async def tenant_of(request: Request) -> str:
-        return await keyring.authenticate(bearer_token(request))
+        return await authenticate(bearer_token(request))
 
     async def caller_of(token: str) -> Caller:
-        tenant = await keyring.authenticate(token)
+        tenant = await authenticate(token)
         return Caller(tenant=tenant, name=f"api-key {ApiKey.parse(token).key_id}")
 
     async def holder_of(token: str) -> tuple[str, str]:
-        return await keyring.authenticate(token), ApiKey.parse(token).key_id
+        return await authenticate(token), ApiKey.parse(token).key_id
 
     async def find_subject(tenant: str, user_id: str) -> UUID | None:
         found = await keyring.subjects_for(tenant, [user_id], create=False)
@@ -147,7 +164,8 @@ def make_app(
     app.include_router(
         ingest_router(
             TurnAppender(keyring, producer, settings.partitions),
-            keyring.authenticate,
+            authenticate,
+            admit=limiter.admit_turns,
             bodies=JsonBodies(
                 bytes_max=settings.request_bytes_max,
                 held_bytes_max=settings.request_bytes_held_max,
@@ -196,7 +214,7 @@ def make_app(
     file_records = SubjectRecords(keyring, producer, settings.partitions, topic=FILES)
     app.include_router(
         memory_tool_router(
-            MemoryTool(file_records, FileAnswers(read_model), find_subject), keyring.authenticate
+            MemoryTool(file_records, FileAnswers(read_model), find_subject), authenticate
         )
     )
     app.include_router(
@@ -215,11 +233,12 @@ def make_app(
     app.include_router(
         pause_router(authenticate=tenant_of, pause=keyring.pause, set_paused=keyring.set_paused)
     )
-    app.include_router(user_token_router(UserTokens(SigningKeys(settings.keys_home)), holder_of))
+    app.include_router(user_token_router(UserTokens(signing), holder_of))
 
     async def not_ready() -> str | None:
         return await _unreachable(keyring, read_model, bootstrap=addresses.kafka_bootstrap)
 
+    app.routes.append(api_page_route(app))
     app.routes.extend(health_routes(Health(problem=lambda: None, not_ready=not_ready)))
     return app
 

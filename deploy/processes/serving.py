@@ -15,6 +15,7 @@ import uvicorn
 
 from deploy.processes.connections import CONNECTIONS_MAX, BoundedProtocol
 from schemas.errors import ConfigurationError, EmbedderMismatch, MemledgerError
+from schemas.request_context import RequestIdFilter
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -41,10 +42,12 @@ def run_process(name: str, main: Main) -> None:
 
     Exits with status 2 where the process cannot start as configured, and 1 where it fails.
     """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RequestIdFilter())
     logging.basicConfig(
-        stream=sys.stderr,
+        handlers=[handler],
         level=logging.INFO,
-        format=f"%(asctime)s {name} %(levelname)s %(name)s: %(message)s",
+        format=f"%(asctime)s {name} %(levelname)s %(name)s%(request)s: %(message)s",
     )
     for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from deploy.cli import main
+from deploy.processes import gateway_metrics
 from processors import budget_metrics, model_metrics
 from processors import metrics as worker_metrics
 from producers import metrics as producer_metrics
@@ -126,6 +127,7 @@ def test_every_metric_is_documented_with_its_type_and_labels() -> None:
         name: found
         for module, process in (
             (producer_metrics, "gateway"),
+            (gateway_metrics, "gateway"),
             (recall_log_metrics, "gateway"),
             (worker_metrics, "worker"),
             (model_metrics, "worker"),
