@@ -1,11 +1,23 @@
-"""HTTP connections that end: uvicorn's protocol with a bound on waiting for a request."""
+"""HTTP connections that end: uvicorn's protocol with a bound on waiting for a request.
+
+What uvicorn answers by itself, before the application hears of a request, is a problem detail too.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Final, cast
 
+import h11
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http import h11_impl
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from schemas.errors import GatewayBusy
+from schemas.http import problem, problem_of
+from schemas.request_context import HEADER, answering, request_id_of
 
 IDLE_SECONDS_MAX: Final = 10.0
 """How long a connection may keep the server waiting: while the head of a request is sent, or the
@@ -14,6 +26,21 @@ rest of a body that was refused, or while nothing is fetched of an answer."""
 CONNECTIONS_MAX: Final = 1_024
 """The most connections at one time; whoever comes then is answered with 503. Each may hold 64 KiB
 of a body that nobody has read yet."""
+
+
+async def _too_many_connections(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request for which there is no connection left."""
+    with answering(request_id_of(None)) as context:
+        refusal: Response = problem_of(
+            GatewayBusy("there are as many connections as can be served: try again in a second")
+        )
+        refusal.headers["Connection"] = "close"
+        refusal.headers[HEADER] = context.request_id
+        await refusal(scope, receive, send)
+
+
+# uvicorn takes this application in place of ours, by its name in that module.
+setattr(h11_impl, "service_unavailable", _too_many_connections)  # noqa: B010 - it declares no type
 
 
 class BoundedProtocol(H11Protocol):
@@ -37,6 +64,25 @@ class BoundedProtocol(H11Protocol):
         """Take in a part of a request."""
         super().data_received(data)
         self._watch()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own signature
+        """Refuse what is no HTTP request: nothing of it can be named."""
+        with answering(request_id_of(None)) as context:
+            refusal = problem(
+                HTTPStatus.BAD_REQUEST,
+                HTTPStatus.BAD_REQUEST.phrase,
+                "this is no HTTP request: send one as RFC 9112 describes it",
+                headers={"Connection": "close", HEADER: context.request_id},
+                code="bad_request",
+            )
+        event = h11.Response(
+            status_code=refusal.status_code,
+            headers=refusal.raw_headers,
+            reason=HTTPStatus.BAD_REQUEST.phrase.encode(),
+        )
+        for part in (event, h11.Data(data=bytes(refusal.body)), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(part) or b"")
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
