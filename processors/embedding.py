@@ -13,6 +13,7 @@ from schemas.events import (
     MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
+    MemoryCorrected,
     MemoryEvent,
     MemorySuperseded,
 )
@@ -22,7 +23,13 @@ from schemas.records import Outcome
 
 logger = logging.getLogger(__name__)
 
-_OPENING: Final = (MemoryAdded, MemorySuperseded, MemoryBackfilled, MemoriesMerged)
+_OPENING: Final = (
+    MemoryAdded,
+    MemorySuperseded,
+    MemoryBackfilled,
+    MemoriesMerged,
+    MemoryCorrected,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

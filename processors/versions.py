@@ -11,14 +11,18 @@ from datetime import datetime
 from uuid import UUID
 
 from schemas.events import (
+    MemoriesDeleted,
     MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
+    MemoryCorrected,
     MemoryEnded,
     MemoryEvent,
+    MemoryPinned,
     MemoryRetracted,
     MemorySuperseded,
+    MemoryVouched,
 )
 from schemas.memory import Memory, MemoryKind, folded, statement_key
 from schemas.ports import StoredMemory
@@ -37,6 +41,10 @@ class Versions:
     def get(self, memory_id: UUID) -> StoredMemory | None:
         """Return the version of that id, or ``None``."""
         return self._by_id.get(memory_id)
+
+    def all(self) -> tuple[StoredMemory, ...]:
+        """Return every version, retracted ones too."""
+        return tuple(self._by_id.values())
 
     def held(self) -> tuple[StoredMemory, ...]:
         """Return every version that was not retracted."""
@@ -88,8 +96,28 @@ class Versions:
             case MemoryEnded():
                 self._close(event.memory_id, event.valid_to)
             case MemoryRetracted():
+                self._retract(event.memory_id)
+            case _:
+                self._curate(event)
+
+    def _curate(self, event: MemoryEvent) -> None:
+        match event:
+            case MemoryVouched():
                 stored = self._by_id[event.memory_id]
-                self._by_id[event.memory_id] = replace(stored, retracted=True)
+                curated = stored.memory.model_copy(update={"curated_at": event.vouched_at})
+                self._by_id[event.memory_id] = replace(stored, memory=curated)
+            case MemoryPinned():
+                pinned_at = event.pinned_at if event.pinned else None
+                stored = self._by_id[event.memory_id]
+                self._by_id[event.memory_id] = replace(stored, pinned_at=pinned_at)
+            case MemoryCorrected():
+                if event.corrects is not None:
+                    self._retract(event.corrects)
+                self._stand_for(event.memory.memory_id, event.memory.merged_from)
+                self._open(event.memory)
+            case MemoriesDeleted():
+                for memory_id in event.memory_ids:
+                    self._by_id.pop(memory_id, None)
             case _:
                 return
 
@@ -103,14 +131,19 @@ class Versions:
             case MemoryBackfilled() if event.after is not None:
                 self._close(event.after, memory.valid_from)
             case MemoriesMerged():
-                self._stand_for(event)
+                self._stand_for(memory.memory_id, (*memory.merged_from, *event.replaces))
+        self._open(memory)
+
+    def _open(self, memory: Memory) -> None:
         self._by_id[memory.memory_id] = StoredMemory(memory=memory, retracted=False)
 
-    def _stand_for(self, event: MemoriesMerged) -> None:
-        for memory_id in (*event.memory.merged_from, *event.replaces):
+    def _retract(self, memory_id: UUID) -> None:
+        self._by_id[memory_id] = replace(self._by_id[memory_id], retracted=True)
+
+    def _stand_for(self, merged_into: UUID, versions: Iterable[UUID]) -> None:
+        for memory_id in versions:
             stored = self._by_id.get(memory_id)
             if stored is not None:
-                merged_into = event.memory.memory_id
                 self._by_id[memory_id] = replace(stored, merged_into=merged_into)
 
     def _key(self, memory: Memory) -> bytes:

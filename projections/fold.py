@@ -160,10 +160,15 @@ class SubjectState:
 
     def _delete(self, outcome: Outcome) -> None:
         """Let go of what an outcome deletes, after all else that it changes."""
-        gone = frozenset(deletions(outcome))
-        if not gone:
+        named = frozenset(deletions(outcome))
+        if not named:
             return
-        rows = (self.memories.pop(memory_id, None) for memory_id in gone)
+        gone = named | {
+            memory_id
+            for memory_id, row in self.memories.items()
+            if not named.isdisjoint(row.memory.merged_from)
+        }
+        rows = [self.memories.pop(memory_id, None) for memory_id in gone]
         contents = frozenset(row.memory.content for row in rows if row is not None)
         delete_flags(self.flags, gone, contents)
 

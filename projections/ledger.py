@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, NoReturn, Self
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from projections.related import (
     only_memories,
     parameters,
     stored_of,
+    suppression_parameters,
     tied,
 )
 from projections.vectors import HalfVectors, Halves, halves_of
@@ -28,7 +30,14 @@ from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.errors import ReadModelUnavailable
 from schemas.memory import Memory
-from schemas.ports import PartitionProgress, SimilarTo, StoredMemory, TurnContext, Vectors
+from schemas.ports import (
+    PartitionProgress,
+    Related,
+    SimilarTo,
+    StoredMemory,
+    TurnContext,
+    Vectors,
+)
 from schemas.records import Closing
 from schemas.slots import Slot
 from schemas.tasks import end_tasks
@@ -184,7 +193,9 @@ class PostgresLedger:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo] = (),
-    ) -> tuple[StoredMemory, ...]:
+        turn_ids: Collection[UUID] = (),
+        suppression_keys: Collection[bytes] = (),
+    ) -> Related:
         """Return every version that a decision may touch; see :class:`schemas.ports.Ledger`.
 
         Raises:
@@ -197,6 +208,8 @@ class PostgresLedger:
                 statement_keys=tuple(statement_keys),
                 memory_ids=tuple(memory_ids),
                 similar=tuple(similar),
+                turn_ids=tuple(turn_ids),
+                suppression_keys=tuple(suppression_keys),
             )
         )
 
@@ -240,13 +253,13 @@ class PostgresLedger:
             for (closing, owner), memories in zip(states, nearest, strict=True)
         ]
 
-    async def _ask_related(self, asked: Sequence[Named]) -> list[tuple[StoredMemory, ...]]:
+    async def _ask_related(self, asked: Sequence[Named]) -> list[Related]:
         """Return the versions that each question names, and those that a merge ties to them.
 
         Merges are rare, so that only where there are some it is asked again: for what stands for a
         version, and then for what else that stands for.
         """
-        found = await self._ask_named(asked)
+        found, suppressed = await self._ask_named(asked)
         for _ in range(_MERGE_STEPS):
             behind = [
                 only_memories(one.subject, tied(of.values()))
@@ -254,19 +267,33 @@ class PostgresLedger:
             ]
             if not any(one.memory_ids for one in behind):
                 break
-            for stored, more in zip(found, await self._ask_named(behind), strict=True):
+            more_found, _ = await self._ask_named(behind)
+            for stored, more in zip(found, more_found, strict=True):
                 stored.update({version: more[version] for version in more.keys() - stored.keys()})
-        return [tuple(stored.values()) for stored in found]
+        return [
+            Related(versions=tuple(stored.values()), suppressed=keys)
+            for stored, keys in zip(found, suppressed, strict=True)
+        ]
 
-    async def _ask_named(self, asked: Sequence[Named]) -> list[dict[UUID, StoredMemory]]:
+    async def _ask_named(
+        self, asked: Sequence[Named]
+    ) -> tuple[list[dict[UUID, StoredMemory]], list[dict[bytes, datetime]]]:
+        """Return the versions that each question names, and which of its keys are suppressed."""
         model, dimension = self._read_model.embedder, self._read_model.dimension
-        question = (_QUERIES["select_related"], parameters(asked, model=model, dimension=dimension))
-        [rows] = await self._ask({one.subject for one in asked}, [question])
+        named = parameters(asked, model=model, dimension=dimension)
+        questions = [(_QUERIES["select_related"], named)]
+        keys = suppression_parameters(asked)
+        if keys is not None:
+            questions.append((_QUERIES["select_suppressed"], keys))
+        rows, *told = await self._ask({one.subject for one in asked}, questions)
         found: list[dict[UUID, StoredMemory]] = [{} for _ in asked]
         for place, *columns in rows:
             stored = stored_of(columns, model=model, dimension=dimension)
             found[place][stored.memory.memory_id] = stored
-        return found
+        suppressed: list[dict[bytes, datetime]] = [{} for _ in asked]
+        for place, key, suppressed_at in told[0] if told else ():
+            suppressed[place][key] = suppressed_at
+        return found, suppressed
 
     async def _ask(
         self, subjects: Collection[UUID], questions: Sequence[tuple[str, Mapping[str, Any]]]

@@ -32,6 +32,7 @@ _MEMORY_COLUMNS: Final = (
     "expires_at",
     "provenance",
     "merged_from",
+    "curated_at",
 )
 """What a query returns of a memory, in this order."""
 
@@ -42,7 +43,8 @@ class Named:
 
     Attributes:
         subject: whose memories are meant.
-        slots, statement_keys, memory_ids, similar: as for ``Ledger.related``.
+        slots, statement_keys, memory_ids, similar, turn_ids, suppression_keys: as for
+            ``Ledger.related``.
     """
 
     subject: UUID
@@ -50,6 +52,8 @@ class Named:
     statement_keys: tuple[bytes, ...]
     memory_ids: tuple[UUID, ...]
     similar: tuple[SimilarTo, ...]
+    turn_ids: tuple[UUID, ...] = ()
+    suppression_keys: tuple[bytes, ...] = ()
 
 
 def parameters(asked: Sequence[Named], *, model: str, dimension: int) -> dict[str, Any]:
@@ -63,6 +67,7 @@ def parameters(asked: Sequence[Named], *, model: str, dimension: int) -> dict[st
     slots = [(at, one.subject, slot) for at, one in enumerate(asked) for slot in one.slots]
     keys = [(at, one.subject, key) for at, one in enumerate(asked) for key in one.statement_keys]
     memories = [(at, one.subject, it) for at, one in enumerate(asked) for it in one.memory_ids]
+    turns = [(at, one.subject, it) for at, one in enumerate(asked) for it in one.turn_ids]
     near = [
         (at, one.subject, similar, halves)
         for at, one in enumerate(asked)
@@ -80,6 +85,9 @@ def parameters(asked: Sequence[Named], *, model: str, dimension: int) -> dict[st
         "memory_places": [at for at, _, _ in memories],
         "memory_subjects": [subject for _, subject, _ in memories],
         "memories": [memory_id for _, _, memory_id in memories],
+        "turn_places": [at for at, _, _ in turns],
+        "turn_subjects": [subject for _, subject, _ in turns],
+        "turns": [turn_id for _, _, turn_id in turns],
         "near_places": [at for at, _, _, _ in near],
         "near_subjects": [subject for _, subject, _, _ in near],
         "near_slots": [similar.slot.value for _, _, similar, _ in near],
@@ -87,6 +95,18 @@ def parameters(asked: Sequence[Named], *, model: str, dimension: int) -> dict[st
         "near_kinds": [similar.kind.value for _, _, similar, _ in near],
         "near_vectors": HalfVectors([halves for _, _, _, halves in near]),
         "near_most": [similar.most for _, _, similar, _ in near],
+    }
+
+
+def suppression_parameters(asked: Sequence[Named]) -> dict[str, Any] | None:
+    """Return the parameters of ``select_suppressed``; ``None`` where no key is asked about."""
+    keys = [(at, one.subject, key) for at, one in enumerate(asked) for key in one.suppression_keys]
+    if not keys:
+        return None
+    return {
+        "places": [at for at, _, _ in keys],
+        "subjects": [subject for _, subject, _ in keys],
+        "keys": [key for _, _, key in keys],
     }
 
 
@@ -121,13 +141,14 @@ def stored_of(columns: Sequence[Any], *, model: str, dimension: int) -> StoredMe
         model: the model of its vector.
         dimension: the vector's dimension.
     """
-    *told, retracted_at, last_confirmed_at, merged_into, halves = columns
+    *told, retracted_at, last_confirmed_at, merged_into, pinned_at, halves = columns
     memory = memory_of(told)
     return StoredMemory(
         memory=memory if halves is None else _with_vector(memory, halves, model, dimension),
         retracted=retracted_at is not None,
         confirmed_at=(last_confirmed_at,),
         merged_into=merged_into,
+        pinned_at=pinned_at,
     )
 
 

@@ -207,8 +207,8 @@ class MemoriesDeleted(Record):
     It tells nothing of what they said.
 
     Attributes:
-        memory_ids: the versions, and those that stood for any of them; none where this generation
-            holds none.
+        memory_ids: the versions; those that stand or stood for any of them go with them, whether
+            they are named or not. None where this generation holds none.
         suppresses: the keys of what they said: said before the decision, it is not stored again.
         turn_id: the person's decision.
         actor: who decided.

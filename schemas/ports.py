@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -259,17 +259,25 @@ class StoredMemory:
             will do, and then what a late turn says of the time between two confirmations is taken
             to hold until the latest. Never the time of recording.
         merged_into: the version that stands for this one since a consolidation, or ``None``.
+        pinned_at: when a person pinned it; ``None`` while it is not pinned.
     """
 
     memory: Memory
     retracted: bool
     confirmed_at: tuple[datetime, ...] = ()
     merged_into: UUID | None = None
+    pinned_at: datetime | None = None
 
     @property
     def live(self) -> bool:
         """Whether it is held to be true now, and no other version stands for it."""
         return not self.retracted and self.memory.valid_to is None and self.merged_into is None
+
+    @property
+    def decided_at(self) -> datetime | None:
+        """When a person last decided that it is to be held; ``None`` where nobody did."""
+        moments = (self.memory.curated_at, self.pinned_at)
+        return max((it for it in moments if it is not None), default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -287,6 +295,20 @@ class SimilarTo:
     kind: MemoryKind
     vector: Embedding
     most: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Related:
+    """What a decision about a subject may touch, and what it must leave out.
+
+    Attributes:
+        versions: the versions, in any order.
+        suppressed: of the keys that were asked about, those under which a person deleted or
+            corrected something, with the time of the latest such decision.
+    """
+
+    versions: tuple[StoredMemory, ...] = ()
+    suppressed: Mapping[bytes, datetime] = field(default_factory=dict)
 
 
 class Ledger(Protocol):
@@ -327,11 +349,14 @@ class Ledger(Protocol):
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo] = (),
-    ) -> tuple[StoredMemory, ...]:
-        """Return every version that a decision may touch.
+        turn_ids: Collection[UUID] = (),
+        suppression_keys: Collection[bytes] = (),
+    ) -> Related:
+        """Return every version that a decision may touch, and what is suppressed.
 
         That is: all versions of the lineages that hold any of the (slot, about) pairs, of those
-        that hold a version with any of the statement keys, of those of the memories named, and of
+        that hold a version with any of the statement keys, of those of the memories named, of those
+        that hold a version that any of the turns caused, and of
         those of the live statements that lie nearest to a new one, which alone are sure to come
         with their vectors; then of the merged versions that stand for any of these, and of all that
         those stand for.

@@ -50,7 +50,7 @@ class Statement(Protocol):
     def quote(self) -> str: ...  # noqa: D102 - as in a memory
 
 
-def suppression_keys(stated: Statement) -> frozenset[bytes]:
+def stated_keys(stated: Statement) -> frozenset[bytes]:
     """Return the keys of a statement: two statements that share one count as the same.
 
     The words of a fact count whether it is filed as a fact or as a rule; those of an episode with
@@ -65,12 +65,29 @@ def suppression_keys(stated: Statement) -> frozenset[bytes]:
     return frozenset(keys)
 
 
+def suppression_keys(stated: Statement) -> frozenset[bytes]:
+    """Return every key under which a statement is not stored again, that of its words too."""
+    return stated_keys(stated) | {words_key(stated.about, stated.content)}
+
+
+def words_key(about: str, content: str) -> bytes:
+    """Return the key of words, whatever they are filed as and whenever they were true.
+
+    It is for what speaks of several times at once, as a memory does that stands for others.
+    """
+    return _digest(b"ml-words", folded(about), folded(content))
+
+
 def _source_key(stated: Statement) -> bytes:
     # The evidence tells which statement is meant; where it is left out, the slot does.
     single = stated.slot in SINGLE_VALUED
     which = (stated.slot.value, "") if single else ("", folded(stated.quote))
-    digest = blake2b(digest_size=KEY_BYTES, person=b"ml-source")
-    for part in (str(stated.turn_id), folded(stated.about), *which):
+    return _digest(b"ml-source", str(stated.turn_id), folded(stated.about), *which)
+
+
+def _digest(person: bytes, *parts: str) -> bytes:
+    digest = blake2b(digest_size=KEY_BYTES, person=person)
+    for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)

@@ -10,7 +10,7 @@ import numpy as np
 
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.memory import Embedding, Memory, statement_key
-from schemas.ports import PartitionProgress, SimilarTo, StoredMemory, TurnContext, Vectors
+from schemas.ports import PartitionProgress, Related, SimilarTo, StoredMemory, TurnContext, Vectors
 from schemas.records import Outcome
 from schemas.slots import Slot
 
@@ -59,7 +59,9 @@ class SubjectLedger:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo] = (),
-    ) -> tuple[StoredMemory, ...]:
+        turn_ids: Collection[UUID] = (),
+        suppression_keys: Collection[bytes] = (),
+    ) -> Related:
         """Return every version of the lineages that hold any of what is named."""
         rows = self._state.memories.values()
         near = {memory_id for asked in similar for memory_id in self._most_similar(asked)}
@@ -70,8 +72,13 @@ class SubjectLedger:
             or row.memory.memory_id in memory_ids
             or (row.memory.slot, row.memory.about) in slots
             or _key(row.memory) in statement_keys
+            or row.memory.turn_id in turn_ids
         }
-        return tuple(_stored(row) for row in rows if row.memory.lineage_id in lineages)
+        told = self._state.suppressed
+        return Related(
+            versions=tuple(_stored(row) for row in rows if row.memory.lineage_id in lineages),
+            suppressed={key: told[key] for key in suppression_keys if key in told},
+        )
 
     async def claim(self, partition: int, owner: str) -> NoReturn:
         """Refuse."""
@@ -134,4 +141,5 @@ def _stored(row: MemoryRow) -> StoredMemory:
         retracted=row.retracted_at is not None,
         confirmed_at=(row.last_confirmed_at,),
         merged_into=row.merged_into,
+        pinned_at=row.pinned_at,
     )

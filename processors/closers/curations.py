@@ -8,7 +8,7 @@ from processors.deciding.decider import Decider
 from processors.deciding.occasions import occasion_of_curation
 from processors.opened import Opened
 from processors.partition_state import PartitionState
-from schemas.commands import Curation
+from schemas.commands import Curation, PersonCorrects, PersonDeletes, PersonPins
 from schemas.records import Outcome
 
 
@@ -32,6 +32,14 @@ class CurationCloser:
         """Return what becomes of a curation; see :class:`~processors.closers.closer.Closer`."""
         if not await self._asking.is_open(opened, state):
             return None
+        decision = curation.decision
+        if isinstance(decision, PersonCorrects | PersonPins | PersonDeletes):
+            return await self._decider.curate(
+                curation,
+                decision,
+                subject=opened.keys.subject,
+                place=self._places.of(opened, state),
+            )
         return await self._decider.outcome(
             occasion_of_curation(curation),
             None,

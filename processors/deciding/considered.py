@@ -5,6 +5,7 @@ Everything about it that does not depend on the ledger is settled here, once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -13,9 +14,11 @@ from processors.about import ABOUT_CHARACTERS_MAX, canonical_about
 from processors.deciding.gating import Gate
 from processors.deciding.occasions import STATING, Occasion, Saying
 from processors.expiry import expiry_of
-from schemas.events import RejectionReason
+from schemas.events import LEFT_TO_A_PERSON, RejectionReason
 from schemas.memory import ABOUT_ASSISTANT, MemoryKind, Precision
 from schemas.proposals import Action, Operation, Proposal, Speaker
+from schemas.slots import Slot
+from schemas.suppression import stated_keys, words_key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +77,24 @@ class Item:
         return self.operation.valid_from_precision
 
     @property
+    def suppression_keys(self) -> frozenset[bytes]:
+        """The keys under which a person may have deleted or corrected what it states."""
+        operation = self.operation
+        if operation.action is Action.MERGE:
+            return frozenset({words_key(operation.about, operation.content)})
+        return stated_keys(
+            _Stated(
+                kind=operation.kind,
+                slot=operation.slot,
+                about=operation.about,
+                content=operation.content,
+                valid_from=self.valid_from,
+                turn_id=self.saying.turn_id,
+                quote=operation.quote,
+            )
+        )
+
+    @property
     def expires_at(self) -> datetime | None:
         """When what it states ceases by itself."""
         operation = self.operation
@@ -84,6 +105,28 @@ class Item:
             told=operation.expires_at,
             said_at=self.saying.said_at,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stated:
+    """A statement as :class:`schemas.suppression.Statement` wants it."""
+
+    kind: MemoryKind
+    slot: Slot
+    about: str
+    content: str
+    valid_from: datetime
+    turn_id: UUID
+    quote: str
+
+
+def left_to_a_person(reasons: Sequence[RejectionReason]) -> tuple[RejectionReason, ...]:
+    """Return the reasons for which a person decides; none where anything else forbids it.
+
+    How little a model thinks of a claim does not: staff must hear of it all the same.
+    """
+    left = tuple(reason for reason in reasons if reason in LEFT_TO_A_PERSON)
+    return left if set(reasons) <= {*left, RejectionReason.NOT_WORTH_KEEPING} else ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

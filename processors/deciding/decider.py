@@ -9,11 +9,18 @@ from typing import Final
 from uuid import UUID
 
 from processors.deciding.considered import Considered, consider
+from processors.deciding.curating import (
+    curate,
+    lookups_for_decision,
+    lookups_for_twins,
+    with_twins,
+)
 from processors.deciding.lookups import Lookups, lookups_for
 from processors.deciding.occasions import Occasion
 from processors.deciding.outcome import LogPlace, decide
 from processors.embedding import NOTHING_EMBEDDED, EmbeddedTexts, embedded_texts, with_embeddings
-from schemas.ports import Embedder, Ledger, StoredMemory
+from schemas.commands import AboutMemory, Curation
+from schemas.ports import Embedder, Ledger, Related
 from schemas.proposals import Proposal
 from schemas.records import Outcome
 
@@ -68,6 +75,26 @@ class Decider:
         )
         return await with_embeddings(outcome, self._embedder, tried=embedded.texts)
 
+    async def curate(
+        self, curation: Curation, decision: AboutMemory, *, subject: UUID, place: LogPlace
+    ) -> Outcome:
+        """Return what becomes of a person's decision about a memory that is held.
+
+        Args:
+            curation: the record.
+            decision: the decision in it.
+            subject: whose memory it is.
+            place: where the outcome belongs in the log.
+
+        Raises:
+            ReadModelUnavailable: the ledger cannot be asked.
+        """
+        related = await self._related(subject, lookups_for_decision(decision))
+        twins = lookups_for_twins(curation, decision, related)
+        related = with_twins(related, await self._related(subject, twins))
+        outcome = curate(curation, decision, place, related=related, now=self._clock())
+        return await with_embeddings(outcome, self._embedder)
+
     async def _compared(self, considered: Considered) -> EmbeddedTexts:
         """Return the vectors of the statements that may say in other words what is held."""
         texts = {item.index: item.operation.content for item in considered.items if item.may_repeat}
@@ -75,15 +102,17 @@ class Decider:
             return NOTHING_EMBEDDED
         return await embedded_texts(texts, self._embedder)
 
-    async def _related(self, subject: UUID, asked: Lookups) -> tuple[StoredMemory, ...]:
+    async def _related(self, subject: UUID, asked: Lookups) -> Related:
         if asked.empty:
-            return ()
+            return Related()
         return await self._ledger.related(
             subject=subject,
             slots=asked.slots,
             statement_keys=asked.statement_keys,
             memory_ids=asked.memory_ids,
             similar=asked.similar,
+            turn_ids=asked.turn_ids,
+            suppression_keys=asked.suppression_keys,
         )
 
 

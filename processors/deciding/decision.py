@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
 
-from processors.deciding.considered import Item
+from processors.deciding.considered import Item, left_to_a_person
 from processors.deciding.contradicting import contradict, end_contradicted
 from processors.deciding.gating import refusals_by_memories
 from processors.deciding.likeness import states_the_same
 from processors.deciding.merging import merge
-from processors.deciding.occasions import CONSOLIDATING
+from processors.deciding.occasions import CONSOLIDATING, Curator
 from processors.deciding.one_value import Slotted, holds_slot, place_in_slot
+from processors.deciding.outranking import outranked, pins_taken_over, with_expiry_kept
 from processors.deciding.retracting import retract
 from processors.expiry import expired
 from processors.placement import Statement, last_said, place
 from processors.versions import Versions
 from schemas import ids
 from schemas.events import (
-    LEFT_TO_A_PERSON,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
     MemoryEvent,
+    MemoryPinned,
     MemorySuperseded,
+    MemoryVouched,
     ProposalFlagged,
     ProposalRejected,
     RejectionReason,
 )
 from schemas.memory import Embedding, Memory, Source
-from schemas.ports import StoredMemory
+from schemas.ports import Related, StoredMemory
 from schemas.proposals import Action, Operation, Speaker
 
 CONTINUATION_INDEX: Final = 1 << 31
@@ -46,9 +48,10 @@ class Decision:
 
     Args:
         outcome_id: the outcome, from which every id follows.
-        related: every version that is to be known.
+        related: every version that is to be known, and what is suppressed.
         similarity_min: the cosine below which two statements are never the same in other words.
         approved: whether a person approved what is decided: nothing is flagged again.
+        curator: the person who states or approved it; ``None`` where a model proposes it.
         now: the time of the decision.
     """
 
@@ -56,14 +59,17 @@ class Decision:
         self,
         *,
         outcome_id: UUID,
-        related: Sequence[StoredMemory],
+        related: Related,
         similarity_min: float | None,
-        approved: bool,
+        approved: bool = False,
+        curator: Curator | None = None,
         now: datetime,
     ) -> None:
         self._outcome_id = outcome_id
-        self._versions = Versions(related)
-        self._live_before = {stored.memory.memory_id for stored in related if stored.live}
+        self._versions = Versions(related.versions)
+        self._suppressed: Mapping[bytes, datetime] = related.suppressed
+        self._curator = curator
+        self._live_before = {it.memory.memory_id for it in related.versions if it.live}
         self._similarity_min = similarity_min
         self._approved = approved
         self._now = now
@@ -79,17 +85,86 @@ class Decision:
             embedding: the vector of its content, if there is one.
         """
         reasons = item.reasons or self._reasons_by_memories(item)
-        left = () if self._approved else _left_to_a_person(reasons)
+        if self._is_suppressed(item):
+            reasons = (*reasons, RejectionReason.SUPPRESSED)
+        left = () if self._approved else left_to_a_person(reasons)
         if left:
             return (self._flagged(item, item.operation, left),)
         if reasons:
             return (_rejected(item, reasons),)
         decided = self._decided(item, embedding)
+        if not isinstance(decided, RejectionReason):
+            decided = self._ranked(decided, item)
         if isinstance(decided, RejectionReason):
             return (_rejected(item, (decided,)),)
         for event in decided:
-            self._note(event)
+            self.note(event)
         return tuple(decided)
+
+    def _is_suppressed(self, item: Item) -> bool:
+        """Whether a person deleted or corrected after it was said what an operation states.
+
+        Of what persons state, the order in the log counts; of what one approved, the time of that.
+        """
+        states = item.states or item.operation.action is Action.MERGE
+        if not self._suppressed or not states:
+            return False
+        if self._curator is not None and not self._approved:
+            return False
+        said_at = item.saying.curated_at or self._said_last(item)
+        decided = (self._suppressed.get(key) for key in item.suppression_keys)
+        return any(moment is not None and said_at <= moment for moment in decided)
+
+    def _said_last(self, item: Item) -> datetime:
+        """Return when the words were said that an operation rests on."""
+        sources = (self._versions.get(memory_id) for memory_id in item.operation.merges)
+        times = [
+            last_said(stored, self._versions.of_lineage(stored.memory.lineage_id))
+            for stored in sources
+            if stored is not None
+        ]
+        return max(times, default=item.saying.said_at)
+
+    def _ranked(self, events: Sequence[MemoryEvent], item: Item) -> Decided:
+        """Return events with what follows of persons' decisions, or why these forbid them."""
+        if self._curator is not None:
+            decided = [*events, *self._vouched(events, item, self._curator)]
+        elif outranked(events, item, self._versions):
+            return RejectionReason.CURATED
+        else:
+            decided = list(with_expiry_kept(events, item, self._versions))
+        turn_id = item.saying.turn_id
+        return [*decided, *pins_taken_over(events, self._versions, turn_id=turn_id)]
+
+    def _vouched(
+        self, events: Sequence[MemoryEvent], item: Item, curator: Curator
+    ) -> list[MemoryEvent]:
+        """Return what a person's own statement means for what was held already."""
+        decided_at = item.saying.curated_at or item.saying.said_at
+        mine = ids.memory_id(self._outcome_id, item.index)
+        confirmed = [event.memory_id for event in events if isinstance(event, MemoryConfirmed)]
+        held = list(dict.fromkeys(it for it in confirmed if it != mine))
+        vouched: list[MemoryEvent] = [
+            MemoryVouched(
+                memory_id=memory_id,
+                turn_id=curator.turn_id,
+                actor=curator.actor,
+                vouched_at=decided_at,
+            )
+            for memory_id in held
+        ]
+        opened = any(getattr(event, "memory", None) is not None for event in events)
+        vouched.extend(
+            MemoryPinned(
+                memory_id=memory_id,
+                pinned=True,
+                turn_id=curator.turn_id,
+                actor=curator.actor,
+                pinned_at=decided_at,
+            )
+            for memory_id in (([mine] if opened else held) if curator.pins else ())
+        )
+        return vouched
 
     def _reasons_by_memories(self, item: Item) -> tuple[RejectionReason, ...]:
         """Return what the gate says of a consolidation's proposal, given the memories it names."""
@@ -139,7 +214,8 @@ class Decision:
             flagged_at=self._now,
         )
 
-    def _note(self, event: MemoryEvent) -> None:
+    def note(self, event: MemoryEvent) -> None:
+        """Let what is decided next see an event."""
         self._versions.apply(event)
         match event:
             case MemoryAdded() | MemorySuperseded() | MemoryBackfilled():
@@ -176,6 +252,7 @@ class Decision:
                 expires_at=item.expires_at,
                 embedding=embedding,
                 provenance=saying.provenance,
+                curated_at=saying.curated_at,
             ),
         )
 
@@ -273,15 +350,6 @@ def reject(
 ) -> ProposalRejected:
     """Return the event by which the operation at a place, of a turn if one is known, is refused."""
     return ProposalRejected(operation=place, reasons=reasons, turn_id=turn_id)
-
-
-def _left_to_a_person(reasons: Sequence[RejectionReason]) -> tuple[RejectionReason, ...]:
-    """Return the reasons for which a person decides; none where anything else forbids it.
-
-    How little a model thinks of a claim does not: staff must hear of it all the same.
-    """
-    left = tuple(reason for reason in reasons if reason in LEFT_TO_A_PERSON)
-    return left if set(reasons) <= {*left, RejectionReason.NOT_WORTH_KEEPING} else ()
 
 
 def _rejected(item: Item, reasons: tuple[RejectionReason, ...]) -> ProposalRejected:

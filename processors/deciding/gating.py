@@ -20,6 +20,15 @@ IMPOSSIBLE: Final = frozenset(
 )
 """What no approval makes possible: there is nothing that could be stored."""
 
+UNASKED: Final = frozenset(
+    {
+        RejectionReason.NOT_WORTH_KEEPING,
+        RejectionReason.SENSITIVE_CATEGORY,
+        RejectionReason.THIRD_PERSON_PRIVATE,
+    }
+)
+"""What a person may have remembered who asks for it."""
+
 _UNSPOKEN: Final = Said.by_system()
 
 
@@ -28,6 +37,7 @@ class Gate:
 
     def __init__(self, occasion: Occasion) -> None:
         self._approved = occasion.kind is OccasionKind.FLAG
+        self._by_person = occasion.kind is OccasionKind.PERSON
         self._said = {
             saying.turn_id: Said(saying.turn)
             for saying in occasion.sayings
@@ -47,8 +57,19 @@ class Gate:
 
         What a person approved is refused only for what makes it impossible.
         """
+        if self._by_person:
+            return refusals_of_person(operation)
         reasons = refusals(operation, self._said.get(saying.turn_id, _UNSPOKEN))
         return _impossible(reasons) if self._approved else reasons
+
+
+def refusals_of_person(operation: Operation) -> tuple[RejectionReason, ...]:
+    """Return every reason for which what a person states must not be held.
+
+    It needs no words of a turn as evidence, and it may tell what a person must ask for.
+    """
+    reasons = refusals(operation, Said.by_person())
+    return tuple(reason for reason in reasons if reason not in UNASKED)
 
 
 def refusals_by_memories(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
-from processors.deciding.considered import Item
+from processors.deciding.considered import Item, left_to_a_person
 from processors.versions import RETRACTABLE_KINDS
 from schemas.memory import Embedding, statement_key
 from schemas.ports import SimilarTo
@@ -30,17 +30,22 @@ class Lookups:
         statement_keys: the keys of the statements that may be held already.
         memory_ids: the memories that are referred to.
         similar: asks for the live statements that a new one may only word differently.
+        turn_ids: the turns that may have caused what is looked for.
+        suppression_keys: the keys under which a person may have deleted or corrected it.
     """
 
     slots: frozenset[tuple[Slot, str]]
     statement_keys: frozenset[bytes]
     memory_ids: frozenset[UUID]
     similar: tuple[SimilarTo, ...] = ()
+    turn_ids: frozenset[UUID] = frozenset()
+    suppression_keys: frozenset[bytes] = frozenset()
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to ask."""
-        return not (self.slots or self.statement_keys or self.memory_ids)
+        named = self.slots or self.statement_keys or self.memory_ids
+        return not (named or self.turn_ids or self.suppression_keys)
 
 
 def lookups_for(items: Sequence[Item], vectors: Mapping[int, Embedding] = NO_VECTORS) -> Lookups:
@@ -52,6 +57,8 @@ def lookups_for(items: Sequence[Item], vectors: Mapping[int, Embedding] = NO_VEC
     """
     passed = [item for item in items if not item.reasons]
     stated = [item for item in passed if item.states or item.operation.action is Action.RETRACT]
+    # What a person is left to decide must not show what was deleted.
+    kept = [item for item in items if not item.reasons or left_to_a_person(item.reasons)]
     return Lookups(
         slots=frozenset(
             (item.operation.slot, item.operation.about)
@@ -63,7 +70,14 @@ def lookups_for(items: Sequence[Item], vectors: Mapping[int, Embedding] = NO_VEC
         similar=tuple(
             _similar_to(item, vectors[item.index]) for item in passed if item.index in vectors
         ),
+        suppression_keys=frozenset(
+            key for item in kept if _brings_forth(item) for key in item.suppression_keys
+        ),
     )
+
+
+def _brings_forth(item: Item) -> bool:
+    return item.states or item.operation.action is Action.MERGE
 
 
 def _similar_to(item: Item, vector: Embedding) -> SimilarTo:

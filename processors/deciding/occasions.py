@@ -97,7 +97,7 @@ class Occasion:
         waiting: the deferred turns that this settles.
         settled: deferred turns that were closed otherwise: erased, or dead letters.
         ruling: a person's decision about a flag, with who decided and when.
-        curator: the person who states something.
+        curator: the person who states something, or approved it.
     """
 
     kind: OccasionKind
@@ -138,15 +138,17 @@ class Ruling:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Curator:
-    """A person who states something.
+    """A person who states something, or approved what a model proposed.
 
     Attributes:
         actor: who it is.
+        turn_id: the curation.
         pins: whether it is to be served whatever is asked.
     """
 
     actor: str
-    pins: bool
+    turn_id: UUID
+    pins: bool = False
 
 
 def occasion_of_turn(turn: Turn) -> Occasion:
@@ -252,7 +254,7 @@ def _occasion_of_person(curation: Curation, remembers: PersonRemembers) -> Occas
         sayings=(saying,),
         actions=frozenset({Action.ADD}),
         operations=(_addition(remembers),),
-        curator=Curator(actor=curation.actor, pins=remembers.pinned),
+        curator=Curator(actor=curation.actor, turn_id=curation.turn_id, pins=remembers.pinned),
     )
 
 
@@ -289,6 +291,7 @@ def _occasion_of_flag_decision(curation: Curation, decision: FlagDecision) -> Oc
         actions=STATING | CONSOLIDATING,
         operations=(operation,) if decision.approved else (),
         ruling=Ruling(decision=decision, actor=curation.actor, decided_at=curation.occurred_at),
+        curator=Curator(actor=curation.actor, turn_id=curation.turn_id),
     )
 
 

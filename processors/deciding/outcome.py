@@ -49,7 +49,7 @@ from schemas.events import (
     RejectionReason,
 )
 from schemas.memory import Embedding
-from schemas.ports import StoredMemory
+from schemas.ports import Related
 from schemas.records import Closes, Closing, Outcome, Settled
 
 _CLOSES: Final[Mapping[OccasionKind, Closes]] = {
@@ -97,7 +97,7 @@ def decide(
     considered: Considered,
     place: LogPlace,
     *,
-    related: Sequence[StoredMemory],
+    related: Related,
     embeddings: Mapping[int, Embedding],
     similarity_min: float | None = None,
     now: datetime,
@@ -107,7 +107,7 @@ def decide(
     Args:
         considered: what is decided, as the gate leaves it.
         place: where the outcome belongs in the log.
-        related: every version of one subject that
+        related: every version of one subject, and all that is suppressed, that
             :func:`~processors.deciding.lookups.lookups_for` asks for.
         embeddings: the vectors of the operations' contents, by the operation's index; one that is
             missing gives a memory without a vector.
@@ -127,6 +127,7 @@ def decide(
         related=related,
         similarity_min=similarity_min,
         approved=approved,
+        curator=occasion.curator,
         now=now,
     )
     events = _Events(all=_ruled(occasion))
@@ -140,7 +141,7 @@ def decide(
         generation=place.generation,
         turn_partition=place.partition,
         turn_offset=place.offset,
-        closing=_closing(events.all),
+        closing=closing_of(events.all),
         events=tuple(events.all),
         proposal_offset=place.proposal_offset,
         proposals_floor=place.proposals_floor,
@@ -189,16 +190,17 @@ def _settled(considered: Considered, events: _Events) -> tuple[Settled, ...]:
         Settled(
             turn_id=waiting.turn.turn_id,
             turn_offset=waiting.turn_offset,
-            closing=_closing(events.of_turn.get(waiting.turn.turn_id, ()), unfound),
+            closing=closing_of(events.of_turn.get(waiting.turn.turn_id, ()), unfound),
         )
         for waiting in occasion.waiting
     ]
     return tuple(sorted((*decided, *occasion.settled), key=lambda one: one.turn_offset))
 
 
-def _closing(
+def closing_of(
     events: Sequence[MemoryEvent], without_any: Closing = Closing.NOTHING_FOUND
 ) -> Closing:
+    """Return how a record closes by its events."""
     if not events:
         return without_any
     refused = (ProposalRejected, ProposalFlagged, FlagApproved, FlagRefused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -44,10 +44,10 @@ def retract(
     if target is None or target.retracted:
         return RejectionReason.NOTHING_TO_RETRACT
     siblings = versions.of_lineage(target.memory.lineage_id)
-    stretch = _stretch(target, siblings)
+    stretch = stretch_of(target, siblings)
     if any(last_said(version, siblings) > item.saying.said_at for version in stretch):
         return RejectionReason.NOTHING_TO_RETRACT
-    merged = _standing_for(versions, stretch)
+    merged = standing_for_any(versions, stretch)
     withdrawn = [
         MemoryRetracted(
             memory_id=version.memory.memory_id,
@@ -58,33 +58,54 @@ def retract(
         for version in (*stretch, *merged)
     ]
     lost = {event.memory_id for event in withdrawn}
-    survivors = [
+    return [*withdrawn, *brought_back(versions, merged, lost, operation_id=operation_id, now=now)]
+
+
+def standing_for_any(
+    versions: Versions, withdrawn: Sequence[StoredMemory]
+) -> tuple[StoredMemory, ...]:
+    """Return the merged versions that stand for any of these."""
+    standing = {
+        found.memory.memory_id: found
+        for version in withdrawn
+        if version.merged_into is not None and (found := versions.standing_for(version)) is not None
+    }
+    return tuple(standing.values())
+
+
+def brought_back(
+    versions: Versions,
+    merged: Sequence[StoredMemory],
+    lost: Collection[UUID],
+    *,
+    operation_id: UUID,
+    now: datetime,
+) -> list[MemoryAdded]:
+    """Return the events that bring back what merged versions stood for besides what is lost.
+
+    Args:
+        versions: what is known.
+        merged: the merged versions, which are withdrawn.
+        lost: the versions that are withdrawn.
+        operation_id: what the ids of the memories follow from.
+        now: the time of the decision.
+    """
+    survivors = dict.fromkeys(
         original
         for version in merged
         for original in version.memory.merged_from
         if original not in lost
-    ]
-    brought_back = [
+    )
+    return [
         _again(stored.memory, ids.memory_id(operation_id, number), now)
-        for number, original in enumerate(dict.fromkeys(survivors))
+        for number, original in enumerate(survivors)
         if (stored := versions.get(original)) is not None and not stored.retracted
     ]
-    return [*withdrawn, *brought_back]
 
 
 def _is_meant(target: StoredMemory, operation: Operation) -> bool:
     memory = target.memory
     return memory.slot is operation.slot and canonical_about(memory.about) == operation.about
-
-
-def _standing_for(versions: Versions, stretch: Sequence[StoredMemory]) -> list[StoredMemory]:
-    """Return the merged versions that stand for any of these."""
-    standing = {
-        found.memory.memory_id: found
-        for version in stretch
-        if version.merged_into is not None and (found := versions.standing_for(version)) is not None
-    }
-    return list(standing.values())
 
 
 def _again(memory: Memory, memory_id: UUID, now: datetime) -> MemoryAdded:
@@ -105,7 +126,7 @@ def _stated(versions: Versions, item: Item) -> StoredMemory | None:
     return max(stated, key=lambda stored: stored.memory.valid_from, default=None)
 
 
-def _stretch(target: StoredMemory, siblings: Sequence[StoredMemory]) -> list[StoredMemory]:
+def stretch_of(target: StoredMemory, siblings: Sequence[StoredMemory]) -> list[StoredMemory]:
     """Return the versions that state what ``target`` states, without a break in time around it."""
     alike = sorted(
         (

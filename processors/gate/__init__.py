@@ -8,7 +8,8 @@ is trivia besides: a claim on the operator does not vanish because a model think
 A fact of the operator's own systems obeys all rules but four. Nobody said it, so there is no quote
 to be evidence (``evidence_in_own_words``), to be a question or a joke (``asserted``) or to be in
 another script (``in_the_users_script``); and what a system tells of a refund is no claim
-(``no_obligation``).
+(``no_obligation``). What a person decides outside of any turn obeys all but the first three of
+these; that a person asked for it is known, so that whoever judges it leaves out what needs asking.
 
 Before an operation is judged, :func:`narrowed` cuts from its quote what must not be kept, where the
 statement itself is clean: "I have coeliac disease, so I eat gluten-free" leaves the diet and its

@@ -33,10 +33,10 @@ def evidence_in_own_words(operation: Operation, said: Said) -> RejectionReason |
 
     The assistant's words and pasted ones are not the user's. Of what the assistant said the quote
     must be in its answer. What a consolidation proposes rests on memories, a fact of the operator's
-    systems on those: neither needs a quote. An episode that keeps the whole turn is its own
-    evidence.
+    systems on those, what a person decides on that decision: none needs a quote. An episode that
+    keeps the whole turn is its own evidence.
     """
-    if said.basis is Basis.SYSTEM or keeps_whole_turn(operation, said):
+    if said.basis.without_words or keeps_whole_turn(operation, said):
         return None
     if said.basis is Basis.MEMORIES and operation.action in _FROM_MEMORIES:
         return None

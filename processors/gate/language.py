@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from processors.gate.said import Basis, Said
+from processors.gate.said import Said
 from schemas.events import RejectionReason
 from schemas.proposals import Action, Operation, Speaker
 
@@ -50,7 +50,7 @@ def in_the_users_script(operation: Operation, said: Said) -> RejectionReason | N
     only where what is left is of another script, and nearly nothing of the user's, it is another
     language.
     """
-    if operation.action in {Action.RETRACT, Action.CONTRADICT} or said.basis is Basis.SYSTEM:
+    if operation.action in {Action.RETRACT, Action.CONTRADICT} or said.basis.without_words:
         return None
     content = operation.content
     if operation.quote == content or (content.isascii() and operation.quote.isascii()):

@@ -34,13 +34,21 @@ class Basis(Enum):
     """Memories that were decided before: a consolidation looks through them."""
     SYSTEM = auto()
     """The operator's own systems: nobody said it."""
+    PERSON = auto()
+    """A person who states it outside of any turn."""
+
+    @property
+    def without_words(self) -> bool:
+        """Whether there are no words that could be evidence."""
+        return self in {Basis.SYSTEM, Basis.PERSON}
 
 
 class Said:
     """What was said in a turn, as the rules need it.
 
     ``Said(turn)`` is for what is proposed for a turn, :meth:`in_memories` for what a consolidation
-    proposes, :meth:`by_system` for a fact of the operator's own systems.
+    proposes, :meth:`by_system` for a fact of the operator's own systems, :meth:`by_person` for what
+    a person decides.
 
     Args:
         turn: the turn.
@@ -73,6 +81,16 @@ class Said:
         said = cls.__new__(cls)
         said._begin(Basis.SYSTEM, "", "")  # noqa: SLF001 - a constructor
         said.vouched = tuple(vouched)
+        return said
+
+    @classmethod
+    def by_person(cls) -> Self:
+        """Return that a person states it outside of any turn: there are no words as evidence.
+
+        Every rule that asks for none applies, also that on obligations, since anybody may claim.
+        """
+        said = cls.__new__(cls)
+        said._begin(Basis.PERSON, "", "")  # noqa: SLF001 - a constructor
         return said
 
     def _begin(self, basis: Basis, user_text: str, assistant_text: str) -> None:

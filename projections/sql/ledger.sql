@@ -85,7 +85,8 @@ SELECT
     nearest.slot, nearest.about, nearest.importance, nearest.confidence, nearest.source,
     nearest.turn_id, nearest.conversation_id, nearest.quote, nearest.valid_from,
     nearest.valid_from_precision, nearest.valid_to,
-    nearest.recorded_at, nearest.expires_at, nearest.provenance, nearest.merged_from
+    nearest.recorded_at, nearest.expires_at, nearest.provenance, nearest.merged_from,
+    nearest.curated_at
 FROM unnest(%(subjects)b::uuid[], %(vectors)b::halfvec[], %(most)b::integer[])
     WITH ORDINALITY AS asked (subject, vector, most, place)
 CROSS JOIN LATERAL (
@@ -104,8 +105,9 @@ ORDER BY asked.place, nearest.distance, nearest.memory_id;
 
 -- name: select_related
 -- For each question: every version of the lineages that hold one of the slots, statements or
--- versions that it names, or one of the live statements nearest to a vector, which alone come with
--- their own. A row of a list says to which question, of which subject, it belongs.
+-- versions that it names, what came of a turn that it names, or one of the live statements nearest
+-- to a vector, which alone come with their own. A row of a list says to which question, of which
+-- subject, it belongs.
 WITH alike AS MATERIALIZED (
     SELECT
         asked.place, asked.subject, nearest.lineage_id, nearest.memory_id,
@@ -148,18 +150,30 @@ WITH alike AS MATERIALIZED (
         AS named (place, subject, memory_id)
     JOIN memories ON memories.subject = named.subject AND memories.memory_id = named.memory_id
     UNION
+    SELECT named.place, memories.subject, memories.lineage_id
+    FROM unnest(%(turn_places)b::integer[], %(turn_subjects)b::uuid[], %(turns)b::uuid[])
+        AS named (place, subject, turn_id)
+    JOIN memories ON memories.subject = named.subject AND memories.turn_id = named.turn_id
+    UNION
     SELECT alike.place, alike.subject, alike.lineage_id FROM alike
 )
 SELECT
     lineages.place, memories.memory_id, memories.lineage_id, memories.kind, memories.content,
     memories.slot, memories.about, memories.importance, memories.confidence, memories.source,
     memories.turn_id, memories.conversation_id, memories.quote, memories.valid_from,
-
-    memories.valid_from_precision, memories.valid_to, memories.recorded_at, memories.expires_at, memories.provenance,
-    memories.merged_from, memories.retracted_at, memories.last_confirmed_at, memories.merged_into,
-    alike.embedding
+    memories.valid_from_precision, memories.valid_to, memories.recorded_at, memories.expires_at,
+    memories.provenance, memories.merged_from, memories.curated_at, memories.retracted_at,
+    memories.last_confirmed_at, memories.merged_into, memories.pinned_at, alike.embedding
 FROM lineages
 JOIN memories ON memories.subject = lineages.subject
     AND memories.lineage_id = lineages.lineage_id
 LEFT JOIN alike ON alike.place = lineages.place AND alike.memory_id = memories.memory_id
 ORDER BY lineages.place, memories.lineage_id, memories.valid_from, memories.memory_id;
+
+-- name: select_suppressed
+-- For each question: the keys that it names under which a person deleted or corrected something, and
+-- when last.
+SELECT named.place, suppressions.key, suppressions.suppressed_at
+FROM unnest(%(places)b::integer[], %(subjects)b::uuid[], %(keys)b::bytea[])
+    AS named (place, subject, key)
+JOIN suppressions ON suppressions.subject = named.subject AND suppressions.key = named.key;

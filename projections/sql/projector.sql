@@ -318,19 +318,27 @@ FROM (
 WHERE memories.subject = latest.subject AND memories.memory_id = latest.memory_id;
 
 -- name: delete_memories
--- Delete versions with all that is derived of them: what was left to a person about them or in their
--- words. A table that holds something of a version has a foreign key to it that cascades, or is
--- emptied here.
-WITH listed AS (
+-- Delete versions with all that is derived of them: the versions that stand or stood for any of them,
+-- and what was left to a person about them or in their words. A table that holds something of a
+-- version has a foreign key to it that cascades, or is emptied here.
+WITH named AS (
     SELECT DISTINCT subject, memory_id
     FROM unnest(%(subjects)b::uuid[], %(memory_ids)b::uuid[]) AS listed (subject, memory_id)
+),
+listed AS (
+    SELECT subject, memory_id FROM named
+    UNION
+    SELECT memories.subject, memories.memory_id
+    FROM (SELECT subject, array_agg(memory_id) AS versions FROM named GROUP BY subject) AS sources
+    JOIN memories ON memories.subject = sources.subject
+    WHERE memories.merged_from && sources.versions
 ),
 gone AS (
     DELETE FROM memories USING listed
     WHERE memories.subject = listed.subject AND memories.memory_id = listed.memory_id
     RETURNING memories.subject, memories.content
 )
-DELETE FROM flags USING (SELECT DISTINCT subject FROM listed) AS theirs
+DELETE FROM flags USING (SELECT DISTINCT subject FROM named) AS theirs
 WHERE flags.subject = theirs.subject
     AND (
         EXISTS (

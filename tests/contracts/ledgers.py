@@ -74,13 +74,14 @@ class LedgerSite:
         similar: Sequence[SimilarTo] = (),
     ) -> tuple[StoredMemory, ...]:
         """Return what the first user's memories are, as far as it is named."""
-        return await self.ledger.related(
+        found = await self.ledger.related(
             subject=self.writer.subject,
             slots=slots,
             statement_keys=statement_keys,
             memory_ids=memory_ids,
             similar=similar,
         )
+        return found.versions
 
     async def closed(self, closing: Closing = Closing.NOTHING_FOUND, floor: int = 0) -> int:
         """Append a turn with its outcome and return the outcome's offset."""
@@ -333,7 +334,7 @@ class LedgerContract:
                 memory_ids=[uuid4()],
             )
 
-            assert found == ()
+            assert (found.versions, found.suppressed) == ((), {})
 
         play(act)
 

@@ -16,7 +16,7 @@ from processors.deciding.outcome import LogPlace, decide
 from projections.fold import LoggedOutcome, MemoryRow, SubjectState
 from schemas.events import MemoryConfirmed
 from schemas.memory import ABOUT_USER, Confidence, Embedding, MemoryKind
-from schemas.ports import SimilarTo, StoredMemory
+from schemas.ports import Related, SimilarTo, StoredMemory
 from schemas.proposals import Action, InvalidItem, Operation, Proposal
 from schemas.records import Origin, Outcome, Turn
 from schemas.slots import Slot
@@ -162,13 +162,15 @@ class Subject:
             now=NOW,
         )
 
-    def related(self, asked: Lookups) -> list[StoredMemory]:
+    def related(self, asked: Lookups) -> Related:
         """Return what the ledger answers."""
         return self.answer(
             slots=asked.slots,
             statement_keys=asked.statement_keys,
             memory_ids=asked.memory_ids,
             similar=asked.similar,
+            turn_ids=asked.turn_ids,
+            suppression_keys=asked.suppression_keys,
         )
 
     def answer(
@@ -178,7 +180,9 @@ class Subject:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo],
-    ) -> list[StoredMemory]:
+        turn_ids: Collection[UUID],
+        suppression_keys: Collection[bytes],
+    ) -> Related:
         """Return what the port's contract says that the ledger answers."""
         rows = related_rows(
             self.state.memories.values(),
@@ -186,8 +190,13 @@ class Subject:
             statement_keys=statement_keys,
             memory_ids=memory_ids,
             similar=similar,
+            turn_ids=turn_ids,
         )
-        return [self._stored(row) for row in rows]
+        told = self.state.suppressed
+        return Related(
+            versions=tuple(self._stored(row) for row in rows),
+            suppressed={key: told[key] for key in suppression_keys if key in told},
+        )
 
     def live(self, slot: Slot = Slot.RESIDENCE, about: str = ABOUT_USER) -> list[str]:
         """Return the contents that are held to be true now."""
@@ -231,4 +240,5 @@ class Subject:
             retracted=row.retracted_at is not None,
             confirmed_at=tuple(confirmed) if self.all_confirmations else (row.last_confirmed_at,),
             merged_into=row.merged_into,
+            pinned_at=row.pinned_at,
         )

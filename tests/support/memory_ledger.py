@@ -16,7 +16,7 @@ from schemas.log.accounting import RecordUnaccountable, header_in_place, turn_id
 from schemas.log.sealed import LogRecord, open_record
 from schemas.memory import Memory
 from schemas.partitioning import partition_for
-from schemas.ports import PartitionProgress, SimilarTo, StoredMemory, TurnContext, Vectors
+from schemas.ports import PartitionProgress, Related, SimilarTo, StoredMemory, TurnContext, Vectors
 from schemas.records import Closing, Outcome
 from schemas.slots import Slot
 from schemas.topics import TURNS, memories_topic
@@ -151,7 +151,9 @@ class MemoryLedger:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo] = (),
-    ) -> tuple[StoredMemory, ...]:
+        turn_ids: Collection[UUID] = (),
+        suppression_keys: Collection[bytes] = (),
+    ) -> Related:
         """Return every version of the lineages that hold any of what is named."""
         self._check()
         state = self._states[partition_for(subject, self._partitions)].states.get(subject)
@@ -162,8 +164,13 @@ class MemoryLedger:
             statement_keys=statement_keys,
             memory_ids=memory_ids,
             similar=similar,
+            turn_ids=turn_ids,
         )
-        return tuple(map(_stored, found))
+        told = {} if state is None else state.suppressed
+        return Related(
+            versions=tuple(map(_stored, found)),
+            suppressed={key: told[key] for key in suppression_keys if key in told},
+        )
 
     async def _asked(self, partition: int) -> _Partition:
         self._check()
@@ -226,6 +233,7 @@ def _stored(row: MemoryRow) -> StoredMemory:
         retracted=row.retracted_at is not None,
         confirmed_at=(row.last_confirmed_at,),
         merged_into=None if row.merged is None else row.merged.merged_into,
+        pinned_at=row.pinned_at,
     )
 
 

@@ -21,6 +21,7 @@ def related_rows(
     statement_keys: Collection[bytes],
     memory_ids: Collection[UUID],
     similar: Collection[SimilarTo],
+    turn_ids: Collection[UUID] = (),
 ) -> list[MemoryRow]:
     """Return every row that a decision may touch; only what is similar keeps its vector."""
     held = list(rows)
@@ -32,6 +33,7 @@ def related_rows(
         or row.memory.memory_id in near
         or (row.memory.slot, row.memory.about) in slots
         or _key(row.memory) in statement_keys
+        or row.memory.turn_id in turn_ids
     }
     lineages |= {
         row.memory.lineage_id

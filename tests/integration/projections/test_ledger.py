@@ -351,7 +351,7 @@ def test_related_versions_are_whole_lineages_found_by_slot_statement_or_id(
             async def related(**asked: object) -> dict[str, tuple[bool, bool]]:
                 wanted = {"slots": (), "statement_keys": (), "memory_ids": ()} | asked
                 found = await ledger.related(subject=writer.subject, **wanted)  # type: ignore[arg-type] # spelled out by the calls below
-                return {stored.memory.content: (stored.live, stored.retracted) for stored in found}
+                return {it.memory.content: (it.live, it.retracted) for it in found.versions}
 
             key = statement_key(said.kind, "user", "likes TEA", NOON)
             lineage = {"lives in Rome": (False, False), "lives anywhere": (True, False)}

@@ -17,7 +17,7 @@ from processors.deciding.occasions import Occasion, occasion_of_turn, unasked
 from processors.deciding.outcome import LogPlace
 from schemas.errors import EmbedderUnavailable
 from schemas.memory import MemoryKind, Source
-from schemas.ports import Ledger, SimilarTo, StoredMemory, Vectors
+from schemas.ports import Ledger, Related, SimilarTo, Vectors
 from schemas.proposals import Action, Operation, Proposal
 from schemas.records import Outcome
 from schemas.slots import Slot
@@ -63,14 +63,19 @@ class Asked:
         statement_keys: Collection[bytes],
         memory_ids: Collection[UUID],
         similar: Collection[SimilarTo] = (),
-    ) -> tuple[StoredMemory, ...]:
+        turn_ids: Collection[UUID] = (),
+        suppression_keys: Collection[bytes] = (),
+    ) -> Related:
         assert subject == self.subject.state.subject
         self.questions += 1
         self.similar.extend(similar)
-        return tuple(
-            self.subject.answer(
-                slots=slots, statement_keys=statement_keys, memory_ids=memory_ids, similar=similar
-            )
+        return self.subject.answer(
+            slots=slots,
+            statement_keys=statement_keys,
+            memory_ids=memory_ids,
+            similar=similar,
+            turn_ids=turn_ids,
+            suppression_keys=suppression_keys,
         )
 
 
