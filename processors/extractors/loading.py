@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
-from processors.extractors.model import ANTHROPIC, OPENAI, make_model_extractor
-from processors.extractors.rules import RulesExtractor
-from processors.extractors.verbatim import VerbatimExtractor
 from schemas.errors import ConfigurationError
 from schemas.ports import Extractor
 from schemas.settings import Settings
 
-_BUILT_IN: Final[dict[str, Callable[[Settings], Extractor]]] = {
-    "rules": lambda _: RulesExtractor(),
-    "verbatim": lambda _: VerbatimExtractor(),
-    ANTHROPIC: make_model_extractor,
-    OPENAI: make_model_extractor,
+_BUILT_IN: Final[dict[str, tuple[str, Callable[[Any, Settings], Extractor]]]] = {
+    "rules": ("processors.extractors.rules", lambda module, _: module.RulesExtractor()),
+    "verbatim": ("processors.extractors.verbatim", lambda module, _: module.VerbatimExtractor()),
+    "anthropic": (
+        "processors.extractors.model",
+        lambda module, settings: module.make_model_extractor(settings),
+    ),
+    "openai": (
+        "processors.extractors.model",
+        lambda module, settings: module.make_model_extractor(settings),
+    ),
 }
+"""By name, the module and what makes it.
+
+Imported when it is made: compiling their patterns takes longer than a verb that needs none.
+"""
 _REMEDY: Final = (
     f"set MEMLEDGER_EXTRACTOR to {', '.join(sorted(_BUILT_IN))}, "
     "or to package.module:factory, where factory() returns an extractor"
@@ -38,9 +45,9 @@ def make_extractor(settings: Settings) -> Extractor:
             lacks a part of an extractor; the message says which and what to set instead.
     """
     spec = settings.extractor
-    built_in = _BUILT_IN.get(spec)
-    if built_in is not None:
-        return built_in(settings)
+    if spec in _BUILT_IN:
+        name, make = _BUILT_IN[spec]
+        return make(importlib.import_module(name), settings)
     module_name, colon, factory_name = spec.partition(":")
     if not colon or not module_name or not factory_name:
         raise ConfigurationError(f"there is no extractor {spec!r}; {_REMEDY}")
