@@ -107,7 +107,7 @@ def recall(
     What the scripts' users said is noted as they say, goes through gate, reconciliation and
     projection into a Postgres of its own, and is asked for. No pipeline is needed, no model is
     asked, and nothing is kept. Exits with 1 where a user saw another's memory, a block holds what
-    it must never hold, an operation came out otherwise than its script says, or a floor is missed.
+    it must never hold, something came out otherwise than its script says, or a floor is missed.
     """
     if sweep is not None and min_similarity is not None:
         raise click.UsageError("--sweep names the thresholds: leave out --min-similarity")
@@ -196,6 +196,7 @@ def _report(
         "misfits": [
             {
                 "script": misfit.script,
+                "place": misfit.place,
                 "label": misfit.label,
                 "expected": misfit.expected,
                 "got": misfit.got,

@@ -80,8 +80,8 @@ def _print_about(out: Console, about: Mapping[str, Any]) -> None:
 def _print_misfits(out: Console, scores: RecallScores) -> None:
     for misfit in scores.misfits:
         out.print(
-            f"{misfit.script}: {misfit.label or 'an operation'} of {shown(misfit.said)!r} should "
-            f"be {misfit.expected}, and is {misfit.got}"
+            f"{misfit.script}: {misfit.place} ({misfit.label or 'without a label'}) should be "
+            f"{misfit.expected}, and is {misfit.got}"
         )
 
 

@@ -5,55 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import Final
 from uuid import UUID
 
 from deploy.evaluation.known_vectors import KnownVectors
-from deploy.evaluation.recall_scripts import Proposed, Question, RecallScript, ToldTurn
+from deploy.evaluation.recall_labels import Misfit, ScriptUser
+from deploy.evaluation.recall_scripts import Question, RecallScript, ToldDecision, ToldTurn
 from deploy.evaluation.recall_site import GENERATION, PARTITIONS, Site
 from processors.deciding.decider import Decider
-from processors.deciding.occasions import occasion_of_turn
+from processors.deciding.occasions import occasion_of_curation, occasion_of_turn
 from processors.deciding.outcome import LogPlace
 from projections.injection import injection
 from projections.recall import Recall
 from projections.recall_policies import Policies
-from schemas import ids
-from schemas.events import (
-    MemoryAdded,
-    MemoryBackfilled,
-    MemoryConfirmed,
-    MemorySuperseded,
-    ProposalFlagged,
-    ProposalRejected,
-)
+from schemas.commands import Curation, PersonCorrects, PersonDeletes, PersonPins
+from schemas.errors import InvalidInput
 from schemas.keyring import SubjectKeys
-from schemas.memory import Memory
-from schemas.proposals import Action, Operation, Proposal
+from schemas.proposals import Proposal
 from schemas.records import Outcome, Turn
 
 _EXTRACTOR: Final = "script"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Misfit:
-    """An operation of which something else became than its script says.
-
-    Attributes:
-        script: category and name.
-        said: the turn's words.
-        label: the operation's label, if it has one.
-        expected: ``stored`` or ``refused``.
-        got: what became of it: ``stored``, or the reasons of the gate.
-    """
-
-    script: str
-    said: str
-    label: str | None
-    expected: str
-    got: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,25 +62,21 @@ class Answer:
     block: str
 
 
-@dataclass(kw_only=True, slots=True)
-class _User:
-    """One user of one script.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Decided:
+    """What something that was told came to.
 
     Attributes:
-        keys: the subject's keys.
-        operations: by label, the operation.
-        memories: by label, the memories that it means.
-        contents: the label of each statement, for versions that code brings forth by itself.
+        keys: the keys of whose it is.
+        record: the record.
+        outcome: its outcome.
+        misfits: what came out otherwise than its script says.
     """
 
     keys: SubjectKeys
-    operations: dict[str, Operation] = field(default_factory=dict)
-    memories: defaultdict[str, list[UUID]] = field(default_factory=lambda: defaultdict(list))
-    contents: dict[str, str] = field(default_factory=dict)
-
-    def labels_of(self, memory_id: UUID) -> frozenset[str]:
-        """Return the labels that mean a memory."""
-        return frozenset(label for label, held in self.memories.items() if memory_id in held)
+    record: Turn | Curation
+    outcome: Outcome
+    misfits: Sequence[Misfit]
 
 
 class _Clock:
@@ -130,7 +100,7 @@ class ScriptRun:
     def __init__(self, site: Site, vectors: KnownVectors, policies: Policies | None = None) -> None:
         self._site = site
         self._vectors = vectors
-        self._users: dict[tuple[str, str], _User] = {}
+        self._users: dict[tuple[str, str], ScriptUser] = {}
         self._owners: dict[UUID, UUID] = {}
         self._clock = _Clock()
         self._recall = Recall(
@@ -142,23 +112,21 @@ class ScriptRun:
         )
 
     async def tell(self, scripts: Sequence[RecallScript]) -> list[Misfit]:
-        """Take every turn of scripts; return the operations that came out otherwise than they say.
+        """Take all that scripts tell; return what came out otherwise than they say.
 
-        The turns of different users are taken side by side, those of one user in their order.
+        What different users say is taken side by side, what one says in its order.
         """
         await self._vectors.learn(_texts(scripts))
         await self._make_users(scripts)
-        waiting: defaultdict[tuple[str, str], list[ToldTurn]] = defaultdict(list)
+        waiting: defaultdict[tuple[str, str], list[ToldTurn | ToldDecision]] = defaultdict(list)
         for script in scripts:
             for told in script.told():
-                waiting[_user_key(script, told.session.who)].append(told)
+                waiting[_user_key(script, told.who)].append(told)
         misfits: list[Misfit] = []
         for round_ in zip_longest(*waiting.values()):
             decided = await asyncio.gather(*(self._decide(told) for told in round_ if told))
-            await self._site.apply(
-                [(user.keys, turn, outcome) for user, turn, outcome, _ in decided]
-            )
-            misfits += (misfit for *_, found in decided for misfit in found)
+            await self._site.apply([(one.keys, one.record, one.outcome) for one in decided])
+            misfits += (misfit for one in decided for misfit in one.misfits)
         return misfits
 
     async def ask(
@@ -188,12 +156,32 @@ class ScriptRun:
             await self._site.keyring.ensure_tenant(tenant)
             keys = await self._site.keyring.subjects_for(tenant, users, create=True)
             for user_id, of_user in keys.items():
-                self._users[tenant, user_id] = _User(keys=of_user)
+                self._users[tenant, user_id] = ScriptUser(keys=of_user)
 
-    async def _decide(self, told: ToldTurn) -> tuple[_User, Turn, Outcome, list[Misfit]]:
-        user = self._users[_user_key(told.script, told.session.who)]
+    async def _decide(self, told: ToldTurn | ToldDecision) -> _Decided:
+        user = self._users[_user_key(told.script, told.who)]
+        partition, offset = self._site.place_turn(user.keys.subject)
+        place = LogPlace(
+            generation=GENERATION, partition=partition, offset=offset, proposals_floor=0
+        )
+        decider = Decider(
+            ledger=self._site.ledger, embedder=self._vectors, clock=lambda: told.arrived_at
+        )
+        if isinstance(told, ToldTurn):
+            decided = await self._decide_turn(told, user, decider, place)
+        else:
+            decided = await self._decide_by_hand(told, user, decider, place)
+        for memory_id in user.versions:
+            self._owners[memory_id] = user.keys.subject
+        return decided
+
+    async def _decide_turn(
+        self, told: ToldTurn, user: ScriptUser, decider: Decider, place: LogPlace
+    ) -> _Decided:
         turn = told.turn()
-        operations = tuple(self._operation(user, proposed, turn) for proposed in told.told.proposes)
+        operations = tuple(
+            user.operation(proposed, turn.user_text) for proposed in told.told.proposes
+        )
         proposal = Proposal(
             turn_id=turn.turn_id,
             generation=GENERATION,
@@ -203,74 +191,46 @@ class ScriptRun:
             operations=operations,
             proposed_at=told.arrived_at,
         )
-        partition, offset = self._site.place_turn(user.keys.subject)
-        decider = Decider(
-            ledger=self._site.ledger, embedder=self._vectors, clock=lambda: told.arrived_at
-        )
         outcome = await decider.outcome(
             occasion_of_turn(turn),
             proposal,
             subject=user.keys.subject,
-            place=LogPlace(
-                generation=GENERATION,
-                partition=partition,
-                offset=offset,
-                proposal_offset=offset,
-                proposals_floor=0,
-            ),
+            place=replace(place, proposal_offset=place.offset),
         )
-        return user, turn, outcome, self._note(user, told, operations, outcome)
+        return _Decided(
+            keys=user.keys,
+            record=turn,
+            outcome=outcome,
+            misfits=user.note_turn(told, operations, outcome),
+        )
 
-    def _operation(self, user: _User, proposed: Proposed, turn: Turn) -> Operation:
-        named = proposed.names
-        held = user.memories[named] if named is not None else []
-        operation = proposed.operation(
-            turn.user_text,
-            named=None if named is None else user.operations[named],
-            reference=held[-1] if held else None,
+    async def _decide_by_hand(
+        self, told: ToldDecision, user: ScriptUser, decider: Decider, place: LogPlace
+    ) -> _Decided:
+        names = told.decided.names
+        memory = None if names is None else user.memory(names)
+        if names is not None and memory is None:
+            raise InvalidInput(
+                field=f"{told.script.category}/{told.script.name}.toml: {told.key}.names",
+                problem=f"is {names!r}, of which nothing was stored",
+                remedy="name a memory that the gate lets pass",
+            )
+        curation = told.curation(memory)
+        decision = curation.decision
+        if isinstance(decision, PersonCorrects | PersonPins | PersonDeletes):
+            outcome = await decider.curate(
+                curation, decision, subject=user.keys.subject, place=place
+            )
+        else:
+            outcome = await decider.outcome(
+                occasion_of_curation(curation), None, subject=user.keys.subject, place=place
+            )
+        return _Decided(
+            keys=user.keys,
+            record=curation,
+            outcome=outcome,
+            misfits=user.note_decision(told, outcome),
         )
-        if proposed.label is not None:
-            user.operations[proposed.label] = operation
-        return operation
-
-    def _note(
-        self,
-        user: _User,
-        told: ToldTurn,
-        operations: Sequence[Operation],
-        outcome: Outcome,
-    ) -> list[Misfit]:
-        """Note which memories the labels mean; return what came out otherwise than it should."""
-        opened = {memory.memory_id: memory for memory in _opened(outcome)}
-        for memory_id in opened:
-            self._owners[memory_id] = user.keys.subject
-        refused = _refused(outcome)
-        confirmed = iter(
-            event.memory_id for event in outcome.events if isinstance(event, MemoryConfirmed)
-        )
-        misfits = []
-        for index, (proposed, operation) in enumerate(
-            zip(told.told.proposes, operations, strict=True)
-        ):
-            got = refused.get(index, "stored")
-            if (got != "stored") != proposed.refused:
-                misfits.append(_misfit(told, proposed, got))
-            if got != "stored" or operation.action is Action.RETRACT:
-                continue
-            own = ids.memory_id(ids.outcome_id(GENERATION, outcome.turn_id), index)
-            meant = own if opened.pop(own, None) is not None else next(confirmed, None)
-            if proposed.label is None:
-                continue
-            if meant is None:
-                misfits.append(_misfit(told, proposed, "nothing"))
-                continue
-            user.memories[proposed.label].append(meant)
-            user.contents[operation.content] = proposed.label
-        # What is left goes on where a late turn split what was known.
-        for memory_id, memory in opened.items():
-            if memory.content in user.contents:
-                user.memories[user.contents[memory.content]].append(memory_id)
-        return misfits
 
     async def _answer(
         self, script: RecallScript, question: Question, min_similarity: float | None
@@ -303,37 +263,13 @@ class ScriptRun:
         )
 
 
-def _opened(outcome: Outcome) -> Iterator[Memory]:
-    for event in outcome.events:
-        if isinstance(event, MemoryAdded | MemorySuperseded | MemoryBackfilled):
-            yield event.memory
-
-
-def _refused(outcome: Outcome) -> dict[int, str]:
-    """Return by operation why it was refused or left to a person."""
-    return {
-        event.operation: ", ".join(reason.value for reason in event.reasons)
-        for event in outcome.events
-        if isinstance(event, ProposalRejected | ProposalFlagged)
-    }
-
-
-def _misfit(told: ToldTurn, proposed: Proposed, got: str) -> Misfit:
-    return Misfit(
-        script=f"{told.script.category}/{told.script.name}",
-        said=told.told.says,
-        label=proposed.label,
-        expected="refused" if proposed.refused else "stored",
-        got=got,
-    )
-
-
 def _texts(scripts: Sequence[RecallScript]) -> Iterator[str]:
     """Yield what will need a vector."""
     for script in scripts:
         for session in script.sessions:
             for turn in session.turns:
                 yield from (one.content for one in turn.proposes if one.content is not None)
+        yield from (one.content for one in script.curations if one.content is not None)
         yield from (question.asks for question in script.questions)
 
 

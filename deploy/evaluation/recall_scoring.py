@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from deploy.estimate.tokens import tokens_in
-from deploy.evaluation.recall_running import Answer, Misfit
+from deploy.evaluation.recall_labels import Misfit
+from deploy.evaluation.recall_running import Answer
 from deploy.evaluation.recall_script_files import in_order
 
 _P95: Final = 0.95
@@ -142,7 +143,7 @@ class RecallScores:
             those that were kept away from that.
         all: of all.
         faults: the answers that went wrong.
-        misfits: operations of which something else became than their script says.
+        misfits: what came out otherwise than its script says.
     """
 
     by_category: dict[str, Figures]

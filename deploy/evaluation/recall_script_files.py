@@ -5,18 +5,21 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from deploy.evaluation.recall_script_parts import PersonsDecision, Proposed
 from deploy.evaluation.recall_scripts import (
-    Proposed,
     Question,
     RecallScript,
     ScriptTurn,
     Session,
+    ToldTurn,
 )
 from schemas.errors import InvalidInput
 
@@ -154,46 +157,66 @@ _BELOW: Final[dict[int | str, type[BaseModel]]] = {
     "session": Session,
     "turn": ScriptTurn,
     "proposes": Proposed,
+    "curation": PersonsDecision,
     "question": Question,
 }
 
 
-def _problems(script: RecallScript) -> Iterator[tuple[str, str, str]]:
-    """Yield key, problem and remedy of what fits by its shape and cannot be meant."""
-    owners: dict[str, tuple[str, str]] = {}
-    refused: set[str] = set()
+_Problem = tuple[str, str, str]
+"""A key, what is wrong with it, and the remedy."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Labels:
+    """The labels of a script, as far as it was read.
+
+    Attributes:
+        owners: by label, tenant and user.
+        refused: those of operations that the gate must refuse.
+    """
+
+    owners: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+
+    def of(self, who: tuple[str, str]) -> list[str]:
+        """Return the labels of one user."""
+        return [label for label, owner in self.owners.items() if owner == who]
+
+    def check_named(self, key: str, label: str | None, who: tuple[str, str]) -> Iterator[_Problem]:
+        """Yield what is wrong with a label that something speaks of."""
+        if label is not None and label not in self.of(who):
+            yield (
+                f"{key}.names",
+                f"is {label!r}, which nothing earlier of this user has as a label",
+                f"use one of {_listed(self.of(who))}",
+            )
+
+    def give(self, key: str, label: str | None, who: tuple[str, str]) -> Iterator[_Problem]:
+        """Give a label; yield what is wrong with that."""
+        if label is None:
+            return
+        if label in self.owners:
+            yield (
+                f"{key}.label",
+                f"is {label!r}, which something earlier has too",
+                "give each memory a label of its own",
+            )
+        self.owners[label] = who
+
+
+def _problems(script: RecallScript) -> Iterator[_Problem]:
+    """Yield what fits by its shape and cannot be meant."""
+    labels = _Labels()
+    latest: datetime | None = None
     for told in script.told():
-        for index, proposed in enumerate(told.told.proposes):
-            key = f"session.{told.place[0]}.turn.{told.place[1]}.proposes.{index}"
-            who = told.session.who
-            if proposed.names is not None and owners.get(proposed.names) != who:
-                yield (
-                    f"{key}.names",
-                    f"is {proposed.names!r}, which no earlier turn of this user has as a label",
-                    f"use one of {_listed(label for label in owners if owners[label] == who)}",
-                )
-            if (
-                proposed.quote is not None
-                and proposed.quote not in told.told.says
-                and not proposed.refused
-            ):
-                yield (
-                    f"{key}.quote",
-                    "does not stand in 'says', so that the gate would refuse it",
-                    "quote the user word by word, or say refused = true",
-                )
-            if proposed.label in owners:
-                yield (
-                    f"{key}.label",
-                    f"is {proposed.label!r}, which an earlier turn has too",
-                    "give each memory a label of its own",
-                )
-            if proposed.label is not None:
-                owners[proposed.label] = who
-                refused |= {proposed.label} if proposed.refused else set()
-    latest = max((told.arrived_at for told in script.told()), default=None)
+        latest = told.arrived_at
+        if isinstance(told, ToldTurn):
+            yield from _problems_of_turn(told, labels)
+        else:
+            yield from labels.check_named(told.key, told.decided.names, told.who)
+            yield from labels.give(told.key, told.decided.label, told.who)
     for number, question in enumerate(script.questions):
-        yield from _problems_of(question, f"question.{number}", owners, refused)
+        yield from _problems_of(question, f"question.{number}", labels)
         if latest is not None and question.at < latest:
             yield (
                 f"question.{number}.at",
@@ -202,18 +225,35 @@ def _problems(script: RecallScript) -> Iterator[tuple[str, str, str]]:
             )
 
 
-def _problems_of(
-    question: Question, key: str, owners: dict[str, tuple[str, str]], refused: set[str]
-) -> Iterator[tuple[str, str, str]]:
-    own = [label for label, who in owners.items() if who == question.who]
+def _problems_of_turn(told: ToldTurn, labels: _Labels) -> Iterator[_Problem]:
+    for index, proposed in enumerate(told.told.proposes):
+        key = f"{told.key}.proposes.{index}"
+        yield from labels.check_named(key, proposed.names, told.who)
+        if (
+            proposed.quote is not None
+            and proposed.quote not in told.told.says
+            and not proposed.refused
+        ):
+            yield (
+                f"{key}.quote",
+                "does not stand in 'says', so that the gate would refuse it",
+                "quote the user word by word, or say refused = true",
+            )
+        yield from labels.give(key, proposed.label, told.who)
+        if proposed.refused and proposed.label is not None:
+            labels.refused.add(proposed.label)
+
+
+def _problems_of(question: Question, key: str, labels: _Labels) -> Iterator[_Problem]:
+    own = labels.of(question.who)
     lists = (
-        ("must", question.must, [label for label in own if label not in refused]),
+        ("must", question.must, [label for label in own if label not in labels.refused]),
         ("may", question.may, own),
         ("stale", question.stale, own),
-        ("must_not", question.must_not, list(owners)),
+        ("must_not", question.must_not, list(labels.owners)),
     )
-    for name, labels, allowed in lists:
-        for label in labels:
+    for name, named, allowed in lists:
+        for label in named:
             if label not in allowed:
                 yield (
                     f"{key}.{name}",
@@ -224,7 +264,7 @@ def _problems_of(
                 )
 
 
-def _listed(labels: Collection[str] | Iterator[str]) -> str:
+def _listed(labels: Collection[str]) -> str:
     return ", ".join(sorted(labels)) or "none: there is no such label"
 
 

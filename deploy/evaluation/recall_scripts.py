@@ -12,102 +12,21 @@ from datetime import datetime, timedelta
 from typing import Final, Self
 from uuid import UUID, uuid5
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
-from schemas.memory import ABOUT_USER, Confidence, MemoryKind, Precision
-from schemas.proposals import Action, Operation, Speaker
+from deploy.evaluation.recall_script_parts import Asker, PersonsDecision, Proposed, ScriptPart
+from schemas.commands import Curation
+from schemas.memory import Memory, Source
 from schemas.records import Origin, Turn
-from schemas.slots import Slot
 
 TURN_EVERY: Final = timedelta(minutes=2)
 """How far apart the turns of a session are taken to be said."""
-
-_KINDS: Final = {
-    Slot.RULE: MemoryKind.PROCEDURAL,
-    Slot.EVENT: MemoryKind.EPISODIC,
-    Slot.EPISODE: MemoryKind.EPISODIC,
-}
-"""What sort of statement a slot usually holds, where that is not a fact."""
 
 _NAMES: Final = UUID("6f7a0c58-0f0c-4b5e-9a41-5f0f4a8d6c17")
 """The namespace of the turns' ids, which are the same in each run."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Proposed(_Part):
-    """One operation that a model would propose for a turn.
-
-    Attributes:
-        label: names the memory that it brings forth (or confirms), for questions and for ``names``.
-        does: ``add``, ``update`` or ``retract``.
-        names: the label of the memory that is updated or retracted.
-        content, kind, slot, about, importance, confidence, said_by, valid_from,
-            valid_from_precision, expires_at: as in an operation. Of a retraction that names a
-            memory they are that memory's; the kind follows from the slot where it is not told.
-        quote: the words that are the evidence; the whole of what was said where it is not told.
-        refused: whether the gate must refuse it, so that nothing is stored.
-    """
-
-    label: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9-]*$")
-    does: Action = Action.ADD
-    names: str | None = None
-    content: str | None = Field(default=None, min_length=1)
-    kind: MemoryKind | None = None
-    slot: Slot = Slot.NOTE
-    about: str = Field(default=ABOUT_USER, min_length=1)
-    importance: int = Field(default=3, ge=1, le=5)
-    confidence: Confidence = Confidence.STATED
-    said_by: Speaker = Speaker.USER
-    quote: str | None = None
-    valid_from: AwareDatetime | None = None
-    valid_from_precision: Precision = Precision.DAY
-    expires_at: AwareDatetime | None = None
-    refused: bool = False
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.does not in {Action.ADD, Action.UPDATE, Action.RETRACT}:
-            raise ValueError(f"does {self.does.value!r}: use add, update or retract")
-        if self.does is Action.ADD and self.names is not None:
-            raise ValueError("an add names no memory: use does = 'update', or leave out 'names'")
-        if self.does is not Action.ADD and self.names is None:
-            raise ValueError(f"an {self.does.value} needs the label of its memory in 'names'")
-        if self.does is not Action.RETRACT and self.content is None:
-            raise ValueError("needs 'content', the statement that is noted")
-        return self
-
-    def operation(self, says: str, *, named: Operation | None, reference: UUID | None) -> Operation:
-        """Return the operation as a model would answer it.
-
-        Args:
-            says: what the user said.
-            named: the operation that ``names`` means, if it names one.
-            reference: the memory of that label, if there is one.
-        """
-        told = named if named is not None and self.does is Action.RETRACT else None
-        return Operation(
-            action=self.does,
-            kind=told.kind if told else self.kind or _KINDS.get(self.slot, MemoryKind.SEMANTIC),
-            slot=told.slot if told else self.slot,
-            about=told.about if told else self.about,
-            content=told.content if told else self.content or "",
-            importance=self.importance,
-            confidence=self.confidence,
-            quote=says if self.quote is None else self.quote,
-            said_by=self.said_by,
-            reference=reference,
-            valid_from=self.valid_from,
-            valid_from_precision=self.valid_from_precision
-            if self.valid_from is not None
-            else Precision.MOMENT,
-            expires_at=self.expires_at,
-        )
-
-
-class ScriptTurn(_Part):
+class ScriptTurn(ScriptPart):
     """What the user said, and what is proposed for it.
 
     Attributes:
@@ -119,23 +38,6 @@ class ScriptTurn(_Part):
     says: str = Field(min_length=1)
     answer: str | None = None
     proposes: tuple[Proposed, ...] = ()
-
-
-class Asker(_Part):
-    """Who talks or asks.
-
-    Attributes:
-        user: the user's id, exactly as an application would send it.
-        tenant: the tenant's name.
-    """
-
-    user: str = Field(default="ann", min_length=1)
-    tenant: str = Field(default="acme", min_length=1)
-
-    @property
-    def who(self) -> tuple[str, str]:
-        """Tenant and user."""
-        return (self.tenant, self.user)
 
 
 class Session(Asker):
@@ -201,7 +103,7 @@ class Question(Asker):
         return self
 
 
-class RecallScript(_Part):
+class RecallScript(ScriptPart):
     """One script.
 
     Attributes:
@@ -211,6 +113,7 @@ class RecallScript(_Part):
         language: the users', by ISO 639-1.
         held_out: whether it belongs to those that nobody looked at while anything was tuned.
         sessions: what was said.
+        curations: what was decided by hand.
         questions: what is asked afterwards.
     """
 
@@ -220,16 +123,21 @@ class RecallScript(_Part):
     language: str = Field(min_length=2, max_length=3)
     held_out: bool = False
     sessions: tuple[Session, ...] = Field(default=(), alias="session")
+    curations: tuple[PersonsDecision, ...] = Field(default=(), alias="curation")
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
 
-    def told(self) -> list[ToldTurn]:
-        """Return every turn, in the order in which the ledger learns of them."""
-        turns = [
+    def told(self) -> list[ToldTurn | ToldDecision]:
+        """Return turns and decisions, in the order in which the ledger learns of them."""
+        turns: list[ToldTurn | ToldDecision] = [
             ToldTurn(script=self, session=session, place=(number, index))
             for number, session in enumerate(self.sessions)
             for index in range(len(session.turns))
         ]
-        return sorted(turns, key=lambda turn: turn.arrived_at)
+        turns += (
+            ToldDecision(script=self, decided=decided, place=place)
+            for place, decided in enumerate(self.curations)
+        )
+        return sorted(turns, key=lambda told: told.arrived_at)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -244,6 +152,16 @@ class ToldTurn:
     script: RecallScript
     session: Session
     place: tuple[int, int]
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """Tenant and user."""
+        return self.session.who
+
+    @property
+    def key(self) -> str:
+        """Where it stands in its file."""
+        return f"session.{self.place[0]}.turn.{self.place[1]}"
 
     @property
     def told(self) -> ScriptTurn:
@@ -268,4 +186,50 @@ class ToldTurn:
             utc_offset_minutes=int(zone.total_seconds() // 60),
             received_at=self.arrived_at,
             origin=Origin.HTTP,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToldDecision:
+    """One decision of a script.
+
+    Attributes:
+        script: where it belongs.
+        decided: what the script says of it.
+        place: its place in the script.
+    """
+
+    script: RecallScript
+    decided: PersonsDecision
+    place: int
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """Tenant and user."""
+        return self.decided.who
+
+    @property
+    def key(self) -> str:
+        """Where it stands in its file."""
+        return f"curation.{self.place}"
+
+    @property
+    def arrived_at(self) -> datetime:
+        """When the ledger learns of it."""
+        return self.decided.at
+
+    def curation(self, memory: Memory | None) -> Curation:
+        """Return it as the log holds it.
+
+        Args:
+            memory: the memory that it is about, if it is about one.
+        """
+        name = f"{self.script.category}/{self.script.name}/curation/{self.place}"
+        return Curation(
+            turn_id=uuid5(_NAMES, name),
+            source=Source.CURATION,
+            actor=self.decided.user,
+            decision=self.decided.decision(memory),
+            occurred_at=self.decided.at,
+            received_at=self.decided.at,
         )

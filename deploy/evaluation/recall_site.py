@@ -19,6 +19,7 @@ from projections.dead_letters import DeadLetterBox
 from projections.ledger import PostgresLedger
 from projections.read_model import ReadModel, open_read_model
 from schemas import ids
+from schemas.commands import Curation
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.sealed import LogPosition, LogRecord, SealedRecord, seal_record
 from schemas.partitioning import partition_for
@@ -67,25 +68,25 @@ class Site:
         """Return the partition and the offset at which the subject's next turn stands."""
         return self._place(TURNS, subject)
 
-    async def apply(self, told: Sequence[tuple[SubjectKeys, Turn, Outcome]]) -> None:
-        """Append turns with their outcomes and apply them, in one transaction.
+    async def apply(self, told: Sequence[tuple[SubjectKeys, Turn | Curation, Outcome]]) -> None:
+        """Append records with their outcomes and apply them, in one transaction.
 
         Args:
-            told: turns at the places that :meth:`place_turn` gave, in that order.
+            told: turns and curations at the places that :meth:`place_turn` gave, in that order.
         """
         items: list[LogItem] = []
-        for keys, turn, outcome in told:
+        for keys, record, outcome in told:
             turn_at = LogPosition(
                 topic=TURNS, partition=outcome.turn_partition, offset=outcome.turn_offset
             )
-            address = address_for(turn.occurred_at, turn.turn_id)
-            sealed = seal_record(turn, keys=keys, record_id=turn.turn_id, address=address)
-            items.append(_record(turn_at, sealed, turn))
+            address = address_for(record.occurred_at, record.turn_id)
+            sealed = seal_record(record, keys=keys, record_id=record.turn_id, address=address)
+            items.append(_record(turn_at, sealed, record))
             partition, offset = self._place(_MEMORIES, keys.subject)
-            outcome_id = ids.outcome_id(GENERATION, turn.turn_id)
+            outcome_id = ids.outcome_id(GENERATION, record.turn_id)
             sealed = seal_record(outcome, keys=keys, record_id=outcome_id, address=address)
             at = LogPosition(topic=_MEMORIES, partition=partition, offset=offset)
-            items.append(_record(at, sealed, turn))
+            items.append(_record(at, sealed, record))
         self._positions |= await self._applier.apply(items, self._positions)
 
     def _place(self, topic: str, subject: UUID) -> tuple[int, int]:
@@ -146,10 +147,10 @@ async def _site(keyring: Keyring, read_model: ReadModel, embedder: Embedder) -> 
     )
 
 
-def _record(at: LogPosition, sealed: SealedRecord, turn: Turn) -> LogRecord:
+def _record(at: LogPosition, sealed: SealedRecord, record: Turn | Curation) -> LogRecord:
     return LogRecord(
         position=at,
-        timestamp_ms=int(turn.received_at.timestamp() * 1_000),
+        timestamp_ms=int(record.received_at.timestamp() * 1_000),
         key=sealed.key,
         value=sealed.value,
         headers=sealed.headers,

@@ -166,7 +166,7 @@ def test_the_verb_tells_programs_and_people_what_went_wrong(
     )
     status, out = run("--sweep", "0.1,0.9", "--at-least-hit", "0.5")
     assert status == 1  # for the operation
-    assert "'Suppose I had three kids' should be stored, and is not_asserted" in out
+    assert "persistence/one: session.0.turn.1 (kids) should be stored, and is not_asserted" in out
     assert "0.9" in out
 
     script.write_text(SCRIPT.replace('never = ["Lyon"]', ""), encoding="utf-8")

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from deploy.cli import main
 from deploy.cli.recall_eval import holds
 from deploy.evaluation.known_vectors import KnownVectors
-from deploy.evaluation.recall_running import Answer, Misfit, ServedNote
+from deploy.evaluation.recall_labels import Misfit
+from deploy.evaluation.recall_running import Answer, ServedNote
 from deploy.evaluation.recall_scoring import score_recall
 from deploy.evaluation.recall_scripts import Question, RecallScript
 from projections.embedders.hashing import HashEmbedder
@@ -156,7 +157,7 @@ def test_a_run_fails_where_nothing_was_asked_for_and_a_hit_rate_is_wanted() -> N
 
 def test_a_run_fails_where_a_user_saw_anothers_memory_or_a_script_went_otherwise() -> None:
     foreign = score_recall([answer("a", must=["a"], foreign=True)])
-    misfit = Misfit(script="s", said="said", label=None, expected="stored", got="secret")
+    misfit = Misfit(script="s", place="session.0", label=None, expected="stored", got="secret")
 
     assert not holds(foreign, at_least_hit=None, at_most_unwanted=None)
     assert not holds(score_recall([], [misfit]), at_least_hit=None, at_most_unwanted=None)

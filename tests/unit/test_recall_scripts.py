@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import pytest
 
 from deploy.evaluation.recall_script_files import CATEGORIES, SCRIPTS, read_script, read_scripts
+from deploy.evaluation.recall_scripts import RecallScript, ToldDecision, ToldTurn
+from schemas.commands import PersonCorrects, PersonPins, PersonRemembers
 from schemas.errors import InvalidInput
 from schemas.memory import MemoryKind, Precision
 from schemas.proposals import Action
+from schemas.slots import Slot
+from tests.support.log_writer import memory
 
 SCRIPT: Final = """
 title = "t"
@@ -60,7 +65,7 @@ def test_every_script_of_the_source_tree_is_in_a_category() -> None:
 
 def test_turns_carry_what_a_model_would_propose(tmp_path: Path) -> None:
     script = read_script(written(tmp_path, SCRIPT))
-    first, second = script.told()
+    first, second = told_turns(script)
     added, retracted = first.told.proposes[0], second.told.proposes[0]
 
     operation = added.operation(first.turn().user_text, named=None, reference=None)
@@ -79,13 +84,87 @@ def test_turns_carry_what_a_model_would_propose(tmp_path: Path) -> None:
     assert first.turn().turn_id != second.turn().turn_id
 
 
+CURATIONS: Final = """
+[[curation]]
+at = 2026-01-12T20:00:00Z
+does = "correct"
+names = "lyon"
+label = "basel"
+content = "Lives in Basel"
+
+[[curation]]
+at = 2026-01-12T21:00:00Z
+does = "unpin"
+names = "basel"
+
+[[curation]]
+at = 2026-01-12T22:00:00Z
+does = "remember"
+label = "rule"
+slot = "rule"
+content = "Answer in French"
+pinned = true
+"""
+
+
+def test_what_is_decided_by_hand_is_told_in_its_time(tmp_path: Path) -> None:
+    script = read_script(written(tmp_path, SCRIPT + CURATIONS))
+    held = memory(uuid4(), uuid4(), content="Lives in Lyon", slot=Slot.RESIDENCE)
+
+    correct, unpin, remember = (told for told in script.told() if isinstance(told, ToldDecision))
+
+    assert [told.key for told in script.told()][:2] == ["session.0.turn.0", "session.0.turn.1"]
+    corrected = correct.curation(held).decision
+    assert isinstance(corrected, PersonCorrects)
+    assert (corrected.memory.content, corrected.content) == ("Lives in Lyon", "Lives in Basel")
+    assert (corrected.slot, corrected.pinned) == (None, None)
+    unpinned = unpin.curation(held)
+    assert isinstance(unpinned.decision, PersonPins)
+    assert not unpinned.decision.pinned
+    assert unpinned.occurred_at == unpin.arrived_at
+    remembered = remember.curation(None).decision
+    assert isinstance(remembered, PersonRemembers)
+    assert (remembered.kind, remembered.pinned) == (MemoryKind.PROCEDURAL, True)
+    assert len({told.curation(held).turn_id for told in (correct, unpin)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param(('names = "lyon"', 'names = "oslo"'), ["curation.0.names", "lyon"], id="name"),
+        pytest.param(('"unpin"', '"hide"'), ["curation.1.does", "'unpin'"], id="verb"),
+        pytest.param(
+            ('"unpin"\nnames', '"unpin"\nlabel = "b"\nnames'), ["curation.1", "label"], id="label"
+        ),
+        pytest.param(('"correct"\nnames = "lyon"', '"correct"'), ["curation.0", "lab"], id="none"),
+        pytest.param(('content = "Answer in French"', ""), ["curation.2", "'content'"], id="empty"),
+        pytest.param(("pinned =", "pined ="), ["curation.2.pined", "'pinned'?"], id="key"),
+        pytest.param(('label = "rule"', 'label = "lyon"'), ["curation.2.label"], id="twice"),
+    ],
+)
+def test_a_decision_that_does_not_fit_is_refused_too(
+    tmp_path: Path, change: tuple[str, str], says: list[str]
+) -> None:
+    path = written(tmp_path, SCRIPT + CURATIONS.replace(*change, 1))
+
+    with pytest.raises(InvalidInput) as refused:
+        read_script(path)
+
+    for expected in says:
+        assert expected in str(refused.value)
+
+
+def told_turns(script: RecallScript) -> list[ToldTurn]:
+    return [told for told in script.told() if isinstance(told, ToldTurn)]
+
+
 def test_what_arrives_late_is_told_late(tmp_path: Path) -> None:
     late = (
         SCRIPT.replace("+01:00\n", "+01:00\narrives_at = 2026-01-20T00:00:00Z\n", 1)
         + '[[session]]\nat = 2026-01-14T00:00:00Z\n[[session.turn]]\nsays = "Hello"\n'
     )
 
-    told = read_script(written(tmp_path, late)).told()
+    told = told_turns(read_script(written(tmp_path, late)))
 
     assert [turn.told.says for turn in told] == ["Hello", "I live in Lyon", "Not Lyon any more"]
 
