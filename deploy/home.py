@@ -76,6 +76,8 @@ SHARED_SETTINGS: Final = (
     "embedder_base_url",
     "key_directory",
     "recall_min_similarity",
+    "recall_policies",
+    "tokenizer",
 )
 """What a verb must have in common with the processes of the pipeline that it works on."""
 

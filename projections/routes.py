@@ -18,14 +18,17 @@ from projections.memories import Memories, MemoryPage
 from projections.moments import read_moment
 from projections.question_body import documented_question, read_question
 from projections.recall import (
+    BUDGET_TOKENS_MAX,
     LIMIT_DEFAULT,
     LIMIT_MAX,
     QUERY_CHARACTERS_MAX,
     EmptyReason,
     Explanation,
+    LeftOut,
     Recall,
     RecalledMemory,
     RecallResult,
+    TokenUse,
 )
 from projections.recall_log import Asked
 from schemas.http_body import JsonBodies
@@ -76,7 +79,17 @@ class RecallBody(BaseModel):
         description=f"The question, not blank, at most {QUERY_CHARACTERS_MAX} characters."
     )
     limit: int = Field(
-        default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, description="The most memories to serve."
+        default=LIMIT_DEFAULT,
+        ge=1,
+        le=LIMIT_MAX,
+        description="The most memories that the question brings; what is served whatever is asked "
+        "comes on top.",
+    )
+    budget_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=BUDGET_TOKENS_MAX,
+        description="The most tokens of the notes; by default the policy's.",
     )
     min_similarity: float | None = Field(
         default=None,
@@ -142,8 +155,8 @@ class RecallAnswer:
         injection: the memories as notes for a prompt, as ``format`` has them: a block, empty where
             there are none; or a message that holds the block, null where there are none.
         injection_headers: headers that a request needs in which the message stands.
-        reason: why there are none; where it is that nothing was to be recalled, there is no
-            ``recall_id``, ``policy``, ``generation`` and ``position`` either.
+        reason: why the question brought none; where it is that nothing was to be recalled, there is
+            no ``recall_id``, ``policy``, ``generation``, ``position`` and ``tokens`` either.
     """
 
     recall_id: UUID | None
@@ -156,6 +169,8 @@ class RecallAnswer:
     policy: str | None
     generation: str | None
     position: str | None
+    left_out: LeftOut
+    tokens: TokenUse | None
     explanation: Explanation | None
 
 
@@ -195,11 +210,11 @@ def query_router(
     async def post_recall(
         request: Request, tenant: Annotated[str, Depends(authenticate)]
     ) -> RecallAnswer:
-        """Serve the memories that are near enough to the question, nearest first.
+        """Serve what is served whatever is asked, then what bears on the question, the best first.
 
-        Where there are none, `reason` tells `none_stored`, `none_above_threshold` and
-        `none_searchable` apart. In an `incognito` chat, and for a user who has `paused` memory,
-        nothing is served, embedded or kept.
+        Where the question brings nothing, `reason` tells `none_stored`, `none_above_threshold`,
+        `none_searchable` and `none_within_budget` apart. In an `incognito` chat, and for a user who
+        has `paused` memory, nothing is served, embedded or kept.
         """
         async with bodies.read(request) as content:
             body = read_question(content, RecallBody, needs="user_id and query")
@@ -213,8 +228,10 @@ def query_router(
             result = await recall.recall(
                 subject,
                 body.query,
+                tenant=tenant,
                 limit=body.limit,
                 min_similarity=body.min_similarity,
+                budget_tokens=body.budget_tokens,
                 as_of=asked.as_of,
                 known_at=asked.known_at,
                 at_least=body.at_least,
@@ -232,6 +249,8 @@ def query_router(
             policy=result.policy,
             generation=result.generation,
             position=result.position,
+            left_out=result.left_out,
+            tokens=result.tokens,
             explanation=result.explanation,
         )
 
@@ -267,6 +286,8 @@ def _withheld(reason: WithheldReason, form: InjectionForm) -> RecallAnswer:
         policy=None,
         generation=None,
         position=None,
+        left_out=LeftOut(),
+        tokens=None,
         explanation=None,
     )
 

@@ -79,6 +79,7 @@ class Settings(BaseSettings):
         session_idle_s: after how long without a turn a chat session counts as over.
         prices: a TOML file of what models cost; ``None`` where no price is known.
         budgets: a TOML file of what each tenant may spend; ``None`` for no limits.
+        mcp: whether the gateway serves the MCP server at ``/mcp``.
         rate_limits: a TOML file of how much each tenant may ask of one gateway; ``None`` for no
             limits.
         consolidate_episodes_min: how many episodes of a quiet user start a consolidation, where the
@@ -91,6 +92,9 @@ class Settings(BaseSettings):
         request_bytes_max: most bytes of one request that brings turns.
         request_bytes_held_max: most bytes of all such requests that are in work at one time.
         recall_min_similarity: absolute cosine threshold of recall; ``None`` takes the embedder's.
+        recall_policies: a TOML file of how memories are chosen, and for which tenant; ``None`` for
+            the default that ships.
+        tokenizer: a ``tokenizer.json`` that counts the notes' tokens; ``None`` for an estimate.
         recalls_days: for how many days it is kept what recalls served, without its words; also the
             retention of its topic when that is made.
     """
@@ -131,6 +135,7 @@ class Settings(BaseSettings):
     prices: Path | None = None
     budgets: Path | None = None
     rate_limits: Path | None = None
+    mcp: bool = False
     consolidate_episodes_min: int = Field(default=20, ge=0)
     session_timeout_s: float = Field(default=30.0, ge=6)
     gateway_host: str = "127.0.0.1"
@@ -140,6 +145,8 @@ class Settings(BaseSettings):
     request_bytes_max: int = Field(default=8 * 1024 * 1024, ge=1024)
     request_bytes_held_max: int = Field(default=64 * 1024 * 1024, ge=1024)
     recall_min_similarity: float | None = Field(default=None, ge=-1, le=1)
+    recall_policies: Path | None = None
+    tokenizer: Path | None = None
     recalls_days: int = Field(default=RECALLS_DAYS, ge=1, le=3650)
 
     @field_validator("home", mode="before")
@@ -147,12 +154,18 @@ class Settings(BaseSettings):
     def _empty_home_counts_as_unset(cls, value: object) -> object:
         return default_home() if value == "" else value
 
-    @field_validator("key_directory", "prices", "budgets", "rate_limits", mode="before")
+    @field_validator(
+        *("key_directory", "prices", "budgets", "rate_limits", "recall_policies", "tokenizer"),
+        mode="before",
+    )
     @classmethod
     def _empty_path_counts_as_unset(cls, value: object) -> object:
         return None if value == "" else value
 
-    @field_validator("home", "key_directory", "prices", "budgets", "rate_limits")
+    @field_validator(
+        *("home", "key_directory", "prices", "budgets", "rate_limits"),
+        *("recall_policies", "tokenizer"),
+    )
     @classmethod
     def _same_from_every_directory(cls, value: Path | None) -> Path | None:
         return None if value is None else value.absolute()

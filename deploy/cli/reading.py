@@ -14,6 +14,7 @@ import click
 
 from deploy.addresses import resolve, running_settings
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
+from deploy.cli.recall_print import print_explanation, print_left_out
 from deploy.home import dump_json
 from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.canary import ModelRecords, VerifiedEmbedder
@@ -30,6 +31,8 @@ from projections.recall import (
     RecalledMemory,
     RecallResult,
 )
+from projections.recall_policies import Policies
+from projections.tokens import token_counter
 from schemas.errors import InvalidInput
 from schemas.injection import InjectionForm
 from schemas.memory import Source
@@ -125,10 +128,13 @@ def recall(
             embedder,
             partitions=settings.partitions,
             min_similarity=settings.recall_min_similarity,
+            policies=Policies.read(settings.recall_policies),
+            tokens=token_counter(settings.tokenizer),
         )
         return await recalls.recall(
             subject,
             question,
+            tenant=tenant,
             limit=limit,
             min_similarity=min_similarity,
             budget_tokens=budget_tokens,
@@ -159,8 +165,9 @@ def recall(
         click.echo(
             f"{result.unsearchable} memories wait for a vector and cannot be found by meaning yet"
         )
-    if explain:
-        _print_explanation(result)
+    print_left_out(result.left_out, result.tokens)
+    if result.explanation is not None:
+        print_explanation(result.explanation, result.tokens)
     if explain or form is not None:
         handed = injection(result.memories, handed_as)
         click.echo(f"\n{handed if isinstance(handed, str) else dump_json(handed)}")
@@ -247,16 +254,6 @@ def _handed_over(result: RecallResult, form: InjectionForm) -> dict[str, object]
         "injection": injection(result.memories, form),
         "injection_headers": dict(headers_of(form)),
     }
-
-
-def _print_explanation(result: RecallResult) -> None:
-    explanation = result.explanation
-    if explanation is not None:
-        nearest = "none" if explanation.nearest is None else f"{explanation.nearest:.2f}"
-        click.echo(
-            f"\n{explanation.embedder}: threshold {explanation.min_similarity:.2f}, "
-            f"{explanation.stored} held true, {explanation.searched} searched, nearest {nearest}"
-        )
 
 
 def _period(memory: ListedMemory | RecalledMemory) -> str:

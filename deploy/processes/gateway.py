@@ -38,9 +38,11 @@ from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.recall_log import RecallLog
+from projections.recall_policies import Policies
 from projections.recall_routes import recall_router
 from projections.recalls import PostgresRecalls
 from projections.routes import query_router
+from projections.tokens import token_counter
 from projections.turn_routes import turn_router
 from projections.turns import PostgresTurns
 from schemas.errors import LogUnavailable, MemledgerError
@@ -195,6 +197,8 @@ def make_app(
                 embedder,
                 partitions=settings.partitions,
                 min_similarity=settings.recall_min_similarity,
+                policies=Policies.read(settings.recall_policies),
+                tokens=token_counter(settings.tokenizer),
             ),
             memories=Memories(read_model),
             authenticate=tenant_of,
