@@ -243,6 +243,7 @@ class ScriptRun:
         result = await self._recall.recall(
             subject,
             question.asks,
+            limit=question.limit,
             min_similarity=min_similarity,
             as_of=question.as_of,
             known_at=question.known_at,

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from pydantic import AwareDatetime, Field, model_validator
 
 from deploy.evaluation.recall_script_parts import Asker, PersonsDecision, Proposed, ScriptPart
+from projections.recall import LIMIT_DEFAULT, LIMIT_MAX
 from schemas.commands import Curation
 from schemas.memory import Memory, Source
 from schemas.records import Origin, Turn
@@ -68,6 +69,7 @@ class Question(Asker):
     Attributes:
         at: when it is asked.
         asks: the question, which is the user's newest message.
+        limit: the most memories that the question may bring; as in a recall where none is told.
         must: labels that must be served.
         may: labels that may be.
         must_not: labels, also of other users, that the question is meant to tempt.
@@ -81,6 +83,7 @@ class Question(Asker):
 
     at: AwareDatetime
     asks: str = Field(min_length=1)
+    limit: int = Field(default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     must: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     must_not: tuple[str, ...] = ()
