@@ -50,6 +50,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "eval": ("evaluating", "evaluate"),
         "pause": ("pausing", "pause"),
         "resume": ("pausing", "resume"),
+        "mcp": ("mcp", "mcp"),
         "keys": ("keys", "keys"),
         "bench": ("benching", "bench"),
     }

@@ -16,10 +16,11 @@ from deploy.processes.api_page import api_page_route
 from deploy.processes.edge import RequestEdge
 from deploy.processes.etags import ConditionalGets, tag_key_of
 from deploy.processes.health import Health, health_routes
+from deploy.processes.mcp_door import InProcessCalls, add_mcp_door, running_doors
 from deploy.processes.pausing import pause_router
 from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
-from deploy.processes.user_tokens import user_token_router
+from deploy.processes.user_tokens import UserTokenHolders, user_token_router
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.append import TurnAppender
 from producers.command_routes import Caller, command_router
@@ -88,12 +89,15 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             embedder=verified,
             recall_log=recall_log,
         )
-        async with serving(
-            app,
-            host=settings.gateway_host,
-            port=settings.gateway_port,
-            variable="MEMLEDGER_GATEWAY_PORT",
-        ) as port:
+        async with (
+            running_doors(app),
+            serving(
+                app,
+                host=settings.gateway_host,
+                port=settings.gateway_port,
+                variable="MEMLEDGER_GATEWAY_PORT",
+            ) as port,
+        ):
             logger.info("listening on http://%s:%d", settings.gateway_host, port)
             await stop.wait()
         await recall_log.close()
@@ -139,8 +143,10 @@ def make_app(
     app.add_middleware(ConditionalGets, key=tag_key_of(signing))
     app.add_middleware(RequestEdge)
 
+    calls = InProcessCalls()
+
     async def authenticate(token: str) -> str:
-        tenant = await keyring.authenticate(token)
+        tenant = calls.tenant(token) or await keyring.authenticate(token)
         limiter.admit_request(tenant)
         return tenant
 
@@ -149,7 +155,8 @@ def make_app(
 
     async def caller_of(token: str) -> Caller:
         tenant = await authenticate(token)
-        return Caller(tenant=tenant, name=f"api-key {ApiKey.parse(token).key_id}")
+        key = f"api-key {ApiKey.parse(token).key_id}" if calls.tenant(token) is None else "mcp"
+        return Caller(tenant=tenant, name=key)
 
     async def holder_of(token: str) -> tuple[str, str]:
         return await authenticate(token), ApiKey.parse(token).key_id
@@ -237,7 +244,10 @@ def make_app(
     app.include_router(
         pause_router(authenticate=tenant_of, pause=keyring.pause, set_paused=keyring.set_paused)
     )
-    app.include_router(user_token_router(UserTokens(signing), holder_of))
+    tokens = UserTokens(signing)
+    app.include_router(user_token_router(tokens, holder_of))
+    if settings.mcp:
+        add_mcp_door(app, UserTokenHolders(tokens, keyring), calls, limiter.admit_request)
 
     async def not_ready() -> str | None:
         return await _unreachable(keyring, read_model, bootstrap=addresses.kafka_bootstrap)
