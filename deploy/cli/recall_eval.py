@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
+from deploy.cli.evidence_eval import evaluate_public_set
 from deploy.cli.output import console, json_option, print_json
 from deploy.cli.recall_eval_print import print_scores, print_sweep
+from deploy.evaluation.evidence import PublicSet
+from deploy.evaluation.locomo import read_locomo
+from deploy.evaluation.longmemeval import read_longmemeval
 from deploy.evaluation.recall_evaluation import evaluate_in_throwaway
 from deploy.evaluation.recall_scoring import Fault, RecallScores
 from deploy.evaluation.recall_script_files import read_scripts
@@ -20,6 +25,17 @@ from projections.recall_policies import Policies, PolicyFile
 from schemas.settings import Settings
 
 _COSINE: Final = click.FloatRange(-1, 1)
+_OF_SCRIPTS: Final = (
+    "cases",
+    "categories",
+    "min_similarity",
+    "sweep",
+    "policy",
+    "at_least_hit",
+    "at_most_unwanted",
+    "verbose",
+)
+"""The options that only scripts have a use for."""
 
 
 class _Thresholds(click.ParamType):
@@ -45,7 +61,7 @@ class _Asked:
 
     cases: Path | None
     categories: tuple[str, ...]
-    embedder: str | None
+    settings: Settings
     policy: str | None
     thresholds: tuple[float | None, ...]
 
@@ -87,6 +103,16 @@ class _Asked:
     type=click.FloatRange(0, 1),
     help="Exit with 1 where the unwanted-mention rate of all scripts is above this share.",
 )
+@click.option(
+    "--locomo",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Measure on the conversations of this file instead: the evidence found at 5, 10 and 20.",
+)
+@click.option(
+    "--longmemeval",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Measure on the histories of this file instead: the evidence found at 5, 10 and 20.",
+)
 @click.option("--verbose", is_flag=True, help="List each answer that went wrong.")
 @json_option
 def recall(
@@ -99,6 +125,8 @@ def recall(
     policy: str | None,
     at_least_hit: float | None,
     at_most_unwanted: float | None,
+    locomo: Path | None,
+    longmemeval: Path | None,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -109,12 +137,17 @@ def recall(
     asked, and nothing is kept. Exits with 1 where a user saw another's memory, a block holds what
     it must never hold, something came out otherwise than its script says, or a floor is missed.
     """
+    settings = _settings(embedder)
+    public_set = _public_set(locomo, longmemeval)
+    if public_set is not None:
+        evaluate_public_set(public_set, settings, as_json=as_json)
+        return
     if sweep is not None and min_similarity is not None:
         raise click.UsageError("--sweep names the thresholds: leave out --min-similarity")
     asked = _Asked(
         cases=cases,
         categories=categories,
-        embedder=embedder,
+        settings=settings,
         policy=policy,
         thresholds=(min_similarity,) if sweep is None else sweep,
     )
@@ -131,11 +164,35 @@ def recall(
         raise SystemExit(1)
 
 
+def _settings(embedder: str | None) -> Settings:
+    settings = Settings.from_environment()
+    return settings if embedder is None else settings.model_copy(update={"embedder": embedder})
+
+
+def _public_set(locomo: Path | None, longmemeval: Path | None) -> PublicSet | None:
+    """Return the set that a file holds; ``None`` where none is named.
+
+    Raises:
+        click.UsageError: an option is given that a set has no use for.
+    """
+    if locomo is None and longmemeval is None:
+        return None
+    context = click.get_current_context()
+    others = _OF_SCRIPTS if locomo is None or longmemeval is None else ("longmemeval",)
+    for name in others:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = "--" + name.replace("_", "-").replace("categories", "category")
+            raise click.UsageError(
+                f"{option} cannot be given here: a public set is measured as it is, one at a time"
+            )
+    if locomo is not None:
+        return read_locomo(locomo)
+    return None if longmemeval is None else read_longmemeval(longmemeval)
+
+
 async def _evaluate(asked: _Asked) -> tuple[dict[str, Any], list[RecallScores]]:
     scripts = read_scripts(asked.cases, categories=asked.categories)
-    settings = Settings.from_environment()
-    if asked.embedder is not None:
-        settings = settings.model_copy(update={"embedder": asked.embedder})
+    settings = asked.settings
     policies = Policies(PolicyFile() if asked.policy is None else PolicyFile(default=asked.policy))
     async with embedder_of(settings) as embedder:
         own = settings.recall_min_similarity

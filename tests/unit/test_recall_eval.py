@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 from deploy.cli import main
 from deploy.cli.recall_eval import holds
+from deploy.evaluation.evidence import PublicSet
+from deploy.evaluation.evidence_recall import EvidenceScores, Found, WayFound
 from deploy.evaluation.known_vectors import KnownVectors
 from deploy.evaluation.recall_labels import Misfit
 from deploy.evaluation.recall_running import Answer, ServedNote
@@ -208,3 +211,82 @@ def test_an_embedder_is_asked_about_each_text_once() -> None:
     assert np.array_equal(known, fresh)
     assert counting.asked[:3] == ["a", "b", "c"]
     assert asyncio.run(vectors.embed([])).shape == (0, 16)
+
+
+LOCOMO: Final = [
+    {
+        "sample_id": "talk-1",
+        "conversation": {
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [{"dia_id": "D1:1", "speaker": "Ann", "text": "I keep bees."}],
+        },
+        "qa": [{"question": "What does Ann keep?", "category": 4, "evidence": ["D1:1"]}],
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sweep", "0.1"], "--sweep cannot be given here"),
+        (["--category", "update"], "--category cannot be given here"),
+        (["--at-least-hit", "0.1"], "--at-least-hit cannot be given here"),
+        (["--longmemeval", "other.json"], "--longmemeval cannot be given here"),
+        ([], "cannot be read as LoCoMo"),
+    ],
+)
+def test_a_public_set_is_measured_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    monkeypatch.setenv("MEMLEDGER_HOME", str(tmp_path / "home"))
+    missing = str(tmp_path / "missing.json")
+
+    result = CliRunner().invoke(main, ["eval", "recall", "--locomo", missing, *arguments])
+
+    assert result.exit_code == 2
+    assert says in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_evidence_found_in_a_public_set_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, as_json: bool
+) -> None:
+    found = Found(shares=[(0.5, 1.0, 1.0), (0.0, 0.5, 1.0)])
+    scores = EvidenceScores(
+        name="locomo",
+        embedder="hash-v1:384",
+        talks=1,
+        turns=1,
+        questions=2,
+        left_out={"without evidence": 3},
+        ways=(WayFound(way="blend", all=found, by_kind={"temporal": found}, by_talk={}),),
+    )
+    held: list[PublicSet] = []
+
+    async def run(public_set: PublicSet, *_: Any, **__: Any) -> EvidenceScores:
+        held.append(public_set)
+        return scores
+
+    monkeypatch.setattr("deploy.cli.evidence_eval.run_public_set", run)
+    monkeypatch.setenv("MEMLEDGER_HOME", str(tmp_path / "home"))
+    (tmp_path / "set.json").write_text(json.dumps(LOCOMO), encoding="utf-8")
+    arguments = ["--locomo", str(tmp_path / "set.json"), "--embedder", "hash"]
+
+    result = CliRunner().invoke(
+        main, ["eval", "recall", *arguments, *(["--json"] if as_json else [])]
+    )
+
+    assert result.exit_code == 0, result.output
+    assert [talk.asked[0].asks for talk in held[0].talks] == ["What does Ann keep?"]
+    if as_json:
+        told = json.loads(result.stdout)
+        assert told["ways"]["blend"]["all"] == {
+            "questions": 2,
+            "recall_at_5": 0.25,
+            "recall_at_10": 0.75,
+            "recall_at_20": 1.0,
+        }
+        assert told["left_out"] == {"without evidence": 3}
+    else:
+        assert "75.0%" in result.stdout
+        assert "left out: 3 without evidence" in result.stdout
