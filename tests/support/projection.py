@@ -17,12 +17,13 @@ from projections.files.projection import FilesTopic
 from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
+from projections.recall_records import RecallRecords
 from projections.side_topics import SideApplier, SideTopic
 from schemas.keyring import Keyring
 from schemas.log.producer import LogProducer
 from schemas.log.reader import read_to_end
 from schemas.log.sealed import LogRecord
-from schemas.topics import FILES, TURNS, memories_topic
+from schemas.topics import FILES, RECALLS, TURNS, memories_topic
 from tests.conftest import TestStores
 from tests.support.brokers import new_producer
 from tests.support.log_writer import DIMENSION, EMBEDDER, TENANT, LogWriter
@@ -67,11 +68,11 @@ class Projection:
         )
 
     def _sides(self) -> list[SideTopic[Any]]:
-        return [FilesTopic(partitions=self.stores.partitions)]
+        return [FilesTopic(partitions=self.stores.partitions), RecallRecords()]
 
     async def positions(self) -> dict[TopicPartitionPair, int]:
         """Return the positions of every partition, which begin at 0."""
-        topics = (TURNS, memories_topic(self.stores.generation), FILES)
+        topics = (TURNS, memories_topic(self.stores.generation), FILES, RECALLS)
         applier = await self.applier()
         return await applier.positions(topics, range(self.stores.partitions))
 
