@@ -20,7 +20,7 @@ from projections.question_body import documented_question, read_question
 from projections.routes import FindSubject
 from projections.turns import PostgresTurns, TurnAccount, unknown_turn
 from schemas.http_body import JsonBodies
-from schemas.http_query import require_plain_query
+from schemas.http_query import require_no_query, require_plain_query
 from schemas.user_tokens import UserToken
 
 REQUEST_BYTES_MAX: Final = 16 * 1024
@@ -45,12 +45,6 @@ class PageQuery(BaseModel):
     limit: int = Field(
         default=LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, description="The most memories of a page."
     )
-
-
-class NoQuery(BaseModel):
-    """An address without parameters."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SearchBody(BaseModel):
@@ -99,6 +93,12 @@ def own_router(
         require_plain_query(request.scope["query_string"])
         return await find_subject(user.tenant, user.user_id)
 
+    async def subject_alone(
+        request: Request, subject: Annotated[UUID | None, Depends(subject_of)]
+    ) -> UUID | None:
+        require_no_query(request.scope["query_string"])
+        return subject
+
     @router.get("/v1/me/memories", summary="List what is remembered of you")
     async def list_own(
         subject: Annotated[UUID | None, Depends(subject_of)],
@@ -110,8 +110,7 @@ def own_router(
     @router.post("/v1/me/search", summary="Search your memories", openapi_extra=documented)
     async def search_own(
         request: Request,
-        subject: Annotated[UUID | None, Depends(subject_of)],
-        _: Annotated[NoQuery, Query()],
+        subject: Annotated[UUID | None, Depends(subject_alone)],
     ) -> MemoryPage:
         """Find what holds now and has every word, in itself or in the words that caused it.
 
@@ -140,8 +139,7 @@ def own_router(
     @router.get("/v1/me/turns/{turn_id}", summary="Show what became of a change of yours")
     async def show_turn(
         turn_id: str,
-        subject: Annotated[UUID | None, Depends(subject_of)],
-        _: Annotated[NoQuery, Query()],
+        subject: Annotated[UUID | None, Depends(subject_alone)],
     ) -> TurnAccount:
         """Show how a change closed, by the `turn_id` that it was answered with."""
         try:
@@ -153,8 +151,7 @@ def own_router(
     @router.get("/v1/me/export", summary="Export all your memories")
     async def export_own(
         user: Annotated[UserToken, Depends(holder)],
-        subject: Annotated[UUID | None, Depends(subject_of)],
-        _: Annotated[NoQuery, Query()],
+        subject: Annotated[UUID | None, Depends(subject_alone)],
     ) -> StreamingResponse:
         """Hand over every memory of yours with its history, as one JSON document."""
         return await exported(export, subject, user.user_id)

@@ -32,6 +32,23 @@ def require_plain_query(query: bytes) -> None:
         seen.add(decoded)
 
 
+def require_no_query(query: bytes) -> None:
+    """Refuse parameters where an address takes none: they would be ignored in silence.
+
+    Args:
+        query: what stands behind the ``?`` of an address, as it was sent.
+
+    Raises:
+        InvalidInput: there is a parameter.
+    """
+    require_plain_query(query)
+    if query:
+        name = _decoded(query.partition(b"&")[0].partition(b"=")[0], told=b"")
+        raise InvalidInput(
+            field=shown_name(name), problem="is not a known parameter", remedy="remove it"
+        )
+
+
 def _decoded(sent: bytes, *, told: bytes) -> str:
     try:
         return unquote_to_bytes(sent.replace(b"+", b" ")).decode()
