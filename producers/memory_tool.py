@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from producers.memory_tool_input import FileView, ToolCommand
@@ -14,6 +14,7 @@ from producers.ports import FileAnswers
 from producers.subject_records import (
     Draft,
     SubjectRecords,
+    Withheld,
     appended_or_raise,
     sealed_at_its_time,
 )
@@ -26,6 +27,15 @@ from schemas.log.sealed import SealedRecord
 
 FindSubject: TypeAlias = Callable[[str, str], Awaitable[UUID | None]]
 """Returns the subject of a tenant's user, ``None`` where there is none."""
+
+
+IsPaused: TypeAlias = Callable[[str, str], Awaitable[bool]]
+"""Whether a tenant's user has paused memory."""
+
+_PAUSED: Final = ToolResult(
+    content="Error: The user has paused memory, so nothing is read or noted now: go on without it.",
+    is_error=True,
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -60,6 +70,7 @@ class MemoryTool:
         records: appends to subjects' lines of the topic of files.
         answers: tells what commands came to, and shows files.
         find_subject: tells the subject of a tenant's user.
+        is_paused: tells whether a tenant's user has paused memory.
         clock: the current time, aware.
     """
 
@@ -68,11 +79,13 @@ class MemoryTool:
         records: SubjectRecords,
         answers: FileAnswers,
         find_subject: FindSubject,
+        is_paused: IsPaused,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._records = records
         self._answers = answers
         self._find_subject = find_subject
+        self._is_paused = is_paused
         self._clock = clock
 
     async def answer(self, tenant: str, command: ToolCommand) -> ToolResult:
@@ -89,6 +102,8 @@ class MemoryTool:
             UnknownTenant, KeyringUnavailable: as the keyring does.
             ReadModelUnavailable: the read model cannot be reached.
         """
+        if await self._is_paused(tenant, command.user_id):
+            return _PAUSED
         asked = command.asked
         if isinstance(asked, FileView):
             subject = await self._find_subject(tenant, command.user_id)
@@ -101,8 +116,10 @@ class MemoryTool:
 
     async def _change(self, tenant: str, command: ToolCommand, change: FileChange) -> ToolResult:
         sealing = _Sealing(change=change, client_id=command.client_id, now=self._clock())
-        draft = Draft(owner=command.user_id, seal=sealing)
+        draft = Draft(owner=command.user_id, seal=sealing, while_paused=False)
         (result,) = await self._records.append(tenant, [draft])
+        if isinstance(result, Withheld):
+            return _PAUSED
         result = appended_or_raise(result)
         count_command(Command.FILE_COMMAND)
         assert sealing.subject is not None  # noqa: S101 - what was appended was sealed

@@ -225,7 +225,8 @@ def make_app(
     file_records = SubjectRecords(keyring, producer, settings.partitions, topic=FILES)
     app.include_router(
         memory_tool_router(
-            MemoryTool(file_records, FileAnswers(read_model), find_subject), authenticate
+            MemoryTool(file_records, FileAnswers(read_model), find_subject, is_paused),
+            authenticate,
         )
     )
     app.include_router(

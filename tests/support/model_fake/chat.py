@@ -17,6 +17,7 @@ Interface = Literal["anthropic", "openai"]
 CLEAR_AT_BETA = "mid-conversation-system-clear-at-2026-08-21"
 
 _KEYS = {"role", "content"}
+_OF_TOOLS = {"assistant": {"tool_calls"}, "tool": {"tool_call_id"}}
 
 
 def chat_problems(
@@ -46,6 +47,8 @@ def chat_problems(
 def _allowed(interface: Interface, message: Mapping[str, Any]) -> set[str]:
     if interface == "anthropic" and message.get("role") == "system":
         return _KEYS | {"clear_at"}
+    if interface == "openai":
+        return _KEYS | _OF_TOOLS.get(str(message.get("role")), set())
     return _KEYS
 
 

@@ -74,12 +74,20 @@ class Api:
         self.app = FastAPI()
         install_problem_handlers(self.app)
         records = SubjectRecords(self.keyring, self.log, 4, topic=FILES)
-        tool = MemoryTool(records, self.files, self._find_subject, clock=lambda: NOW)
-        self.app.include_router(memory_tool_router(tool, _authenticate))
+        self.tool = MemoryTool(
+            records, self.files, self._find_subject, self._is_paused, clock=lambda: NOW
+        )
+        self.app.include_router(memory_tool_router(self.tool, _authenticate))
 
     async def _find_subject(self, tenant: str, user_id: str) -> UUID | None:
         found = await self.keyring.subjects_for(tenant, [user_id], create=False)
         return found[user_id].subject if user_id in found else None
+
+    async def _is_paused(self, tenant: str, user_id: str) -> bool:
+        return (await self.keyring.pause(tenant, user_id)).paused
+
+    def pause(self, tenant: str, user: str) -> None:
+        self.keyring.paused.add((tenant, user))
 
     def post(self, content: bytes, *, key: str = "key-of-acme") -> httpx.Response:
         async def ask() -> httpx.Response:
@@ -220,6 +228,32 @@ def test_a_command_of_a_user_who_is_erased_meanwhile_belongs_to_the_new_one() ->
 
     assert not api.ask("create", path=NOTES, file_text="y").is_error
     assert "old.md" not in api.done("view", path="/memories")
+
+
+def test_a_user_who_has_paused_memory_is_neither_read_nor_noted() -> None:
+    api = Api()
+    api.done("create", path=NOTES, file_text="secret")
+    api.pause("acme", "ann")
+
+    for command in _commands(NOTES):
+        told = {name: value for name, value in command.items() if name != "command"}
+        answer = api.ask(command["command"], **told)
+        assert answer.is_error
+        assert answer.content.startswith("Error: The user has paused memory")
+    assert len(api.log.records) == 1
+
+
+def test_a_user_who_pauses_while_a_command_is_under_way_is_not_noted() -> None:
+    api = Api()
+
+    async def not_yet(_tenant: str, _user: str) -> bool:
+        api.pause("acme", "ann")
+        return False
+
+    api.tool._is_paused = not_yet
+
+    assert "paused memory" in api.ask("create", path=NOTES, file_text="x").content
+    assert api.log.records == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,180 @@
+"""Claude's memory tool for the tool runner of the Anthropic SDK, kept at a memledger gateway.
+
+Needs the extra ``anthropic``::
+
+    from anthropic import AsyncAnthropic
+    from deploy.clients.account import Account
+    from deploy.clients.memory_tool import AsyncMemoryTool
+
+    account = Account(base_url="http://127.0.0.1:8700", api_key=key, user_id="ann")
+    runner = AsyncAnthropic().beta.messages.tool_runner(
+        model=model, max_tokens=1024, messages=messages, tools=[AsyncMemoryTool(account)],
+        thread=False,
+    )
+    message = await runner.until_done()
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+from uuid import uuid4
+
+import httpx
+from anthropic.lib.tools import ToolError
+from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaMemoryTool20250818Command,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+from deploy.clients.account import Account
+from deploy.clients.answers import Body, ToolFailed
+from deploy.clients.asking import Asking, AsyncAsking
+
+_PATH: Final = "/v1/memory-tool"
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """The memory tool of one user, for the synchronous tool runner.
+
+    Args:
+        account: whose files; nothing that a model sends can name another user.
+        client: sends the requests; without one, each opens a connection of its own.
+        cache_control: where the provider is to begin its cache.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        *,
+        client: httpx.Client | None = None,
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._account = account
+        self._asking = Asking(account, client)
+
+    def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Carry out a command, whichever it is.
+
+        Raises:
+            ToolError: it could not be done; the message is for the model.
+        """
+        try:
+            return self._asking.ask(_PATH, _body(self._account, command), _text)
+        except ToolFailed as failed:
+            raise ToolError(str(failed)) from None
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a file, or list a directory."""
+        return self.execute(command)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file."""
+        return self.execute(command)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that stands once in a file."""
+        return self.execute(command)
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines into a file."""
+        return self.execute(command)
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file, or a directory with everything in it."""
+        return self.execute(command)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file or a directory."""
+        return self.execute(command)
+
+    def clear_all_memory(self) -> NoReturn:
+        """Refuse: forgetting a user is the operator's, and leaves a record."""
+        raise ToolError(_NOT_CLEARED)
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The memory tool of one user, for the asynchronous tool runner.
+
+    Args:
+        account: whose files; nothing that a model sends can name another user.
+        client: sends the requests; without one, each opens a connection of its own.
+        cache_control: where the provider is to begin its cache.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        *,
+        client: httpx.AsyncClient | None = None,
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._account = account
+        self._asking = AsyncAsking(account, client)
+
+    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Carry out a command, whichever it is.
+
+        Raises:
+            ToolError: it could not be done; the message is for the model.
+        """
+        try:
+            return await self._asking.ask(_PATH, _body(self._account, command), _text)
+        except ToolFailed as failed:
+            raise ToolError(str(failed)) from None
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a file, or list a directory."""
+        return await self.execute(command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file."""
+        return await self.execute(command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that stands once in a file."""
+        return await self.execute(command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines into a file."""
+        return await self.execute(command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file, or a directory with everything in it."""
+        return await self.execute(command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file or a directory."""
+        return await self.execute(command)
+
+    async def clear_all_memory(self) -> NoReturn:
+        """Refuse: forgetting a user is the operator's, and leaves a record."""
+        raise ToolError(_NOT_CLEARED)
+
+
+_NOT_CLEARED: Final = "Error: All memory at once is cleared by nobody's tool: delete files by name."
+
+
+def _body(account: Account, command: BetaMemoryTool20250818Command) -> dict[str, Any]:
+    """Return the request of a command, under an id of its own, so that a retry counts once.
+
+    The SDK builds commands unchecked: a field that the model left out is missing here, and one
+    that it made up is there. The user stands last, so that none of them can be another.
+    """
+    told = command.model_dump(exclude_none=True)
+    return {**told, "command_id": uuid4().hex, "user_id": account.user_id}
+
+
+def _text(body: Body) -> str:
+    content = str(body["content"])
+    if body["is_error"]:
+        raise ToolFailed(content)
+    return content
