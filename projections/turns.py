@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from projections.memories import ListedMemory, listed_memory
+from projections.noted import WhatHappened, noted
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
 from projections.reading import Row, read_answers, read_rows
@@ -85,6 +86,7 @@ class TurnAccount:
         memories: the versions that its words caused, with what later became of them.
         rejected: what was refused.
         flags: what was left to a person about it; or the flag that it decided.
+        noted: all of that in words that a user can be shown, one text for each thing.
         generation: the generation that was asked.
     """
 
@@ -98,6 +100,7 @@ class TurnAccount:
     memories: tuple[ListedMemory, ...]
     rejected: tuple[RefusedOperation, ...]
     flags: tuple[TurnFlag, ...]
+    noted: tuple[str, ...]
     generation: str
 
 
@@ -187,6 +190,16 @@ class PostgresTurns:
         if not turns:
             raise unknown_turn()
         row = turns[0]
+        memories = tuple(map(listed_memory, caused))
+        rejected, flags = tuple(map(_refused, refused)), tuple(map(_flag, raised))
+        happened = WhatHappened(
+            closing=_closing(row),
+            waits_for=_waits_for(row),
+            memories=memories,
+            touched=None,
+            refused=[one.reasons for one in rejected],
+            flags=[flag.state for flag in flags],
+        )
         return TurnAccount(
             turn_id=row["turn_id"],
             position=_position(row),
@@ -195,9 +208,10 @@ class PostgresTurns:
             settled_by=row["settled_by"],
             settled=tuple(row["settled"]),
             recall_id=row["recall_id"],
-            memories=tuple(map(listed_memory, caused)),
-            rejected=tuple(map(_refused, refused)),
-            flags=tuple(map(_flag, raised)),
+            memories=memories,
+            rejected=rejected,
+            flags=flags,
+            noted=noted(happened),
             generation=self._read_model.generation,
         )
 

@@ -59,6 +59,7 @@ ACCOUNT = TurnAccount(
             flag_id=FLAG, state=FlagState.OPEN, reasons=(RejectionReason.OPERATOR_OBLIGATION,)
         ),
     ),
+    noted=("Not noted: something that looks like a secret key",),
     generation="g1",
 )
 
