@@ -1,10 +1,9 @@
-"""The HTTP routes that take in what is no turn."""
+"""The HTTP routes that take in decisions about flags and ends of conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
@@ -18,14 +17,11 @@ from producers.commands import CommandAppender, unknown_flag
 from producers.commands_input import (
     ConversationEndBody,
     DecisionBody,
-    FactBody,
     read_conversation_end,
     read_decision,
-    read_fact,
 )
 from producers.metrics import Command, command_refusals_counted
 from producers.subject_records import Appended
-from schemas.clock import utc_now
 from schemas.flags import Flag, Flags
 from schemas.http import bearer_token
 from schemas.http_body import JsonBodies
@@ -59,10 +55,8 @@ def command_router(
     appender: CommandAppender,
     flags: Flags,
     authenticate: Authenticate,
-    *,
-    clock: Callable[[], datetime] = utc_now,
 ) -> APIRouter:
-    """Return the router of facts, decisions about flags and ends of conversations.
+    """Return the router of decisions about flags and of ends of conversations.
 
     Errors are raised as they are: the application answers them as problem details, see
     :func:`schemas.http.install_problem_handlers`.
@@ -71,28 +65,13 @@ def command_router(
         appender: appends what was accepted.
         flags: finds the flag that a decision is about.
         authenticate: tells the caller of a request; nothing in the body can.
-        clock: the current time, aware.
     """
     router = APIRouter()
     bodies = JsonBodies(
         bytes_max=REQUEST_BYTES_MAX, held_bytes_max=HELD_BYTES_MAX, remedy="send less"
     )
 
-    @router.post("/v1/memories", **_accepted("Remember a fact of one of your systems", FactBody))
-    async def remember(request: Request) -> Response:
-        """Append a fact that one of the operator's own systems vouches for.
-
-        It needs no words of the user as evidence; all other rules apply when it is processed.
-        Accepted means that every replica of the log has acknowledged it. Sent again under its `id`
-        it counts once.
-        """
-        with command_refusals_counted(Command.SYSTEM_FACT):
-            caller = await authenticate(bearer_token(request))
-            async with bodies.read(request) as content:
-                fact = read_fact(decode_json(content), now=clock())
-                return _answer(await appender.remember(caller.tenant, fact))
-
-    @router.post("/v1/flags/{flag_id}", **_accepted("Decide about a flag", DecisionBody))
+    @router.post("/v1/flags/{flag_id}", **accepted("Decide about a flag", DecisionBody))
     async def decide(flag_id: str, request: Request) -> Response:
         """Append a person's decision about what code left to a person.
 
@@ -104,9 +83,9 @@ def command_router(
             async with bodies.read(request) as content:
                 decision = read_decision(decode_json(content), caller=caller.name)
                 flag = await _flag(flags, caller.tenant, flag_id)
-                return _answer(await appender.decide(caller.tenant, flag, decision))
+                return answer(await appender.decide(caller.tenant, flag, decision))
 
-    @router.post("/v1/conversations/end", **_accepted("End a conversation", ConversationEndBody))
+    @router.post("/v1/conversations/end", **accepted("End a conversation", ConversationEndBody))
     async def end_conversation(request: Request) -> Response:
         """Append the end of a conversation, on which its turns that wait for it are processed.
 
@@ -117,7 +96,7 @@ def command_router(
             caller = await authenticate(bearer_token(request))
             async with bodies.read(request) as content:
                 end = read_conversation_end(decode_json(content))
-                return _answer(await appender.end_conversation(caller.tenant, end))
+                return answer(await appender.end_conversation(caller.tenant, end))
 
     return router
 
@@ -139,7 +118,8 @@ async def _flag(flags: Flags, tenant: str, flag_id: str) -> Flag:
     return flag
 
 
-def _answer(appended: Appended | None) -> Response:
+def answer(appended: Appended | None) -> Response:
+    """Return the answer to what was accepted: its id, and where it stands."""
     return JSONResponse(
         {
             "turn_id": None if appended is None else str(appended.turn_id),
@@ -149,9 +129,11 @@ def _answer(appended: Appended | None) -> Response:
     )
 
 
-def _accepted(summary: str, body: type[Body]) -> dict[str, Any]:
+def accepted(summary: str, body: type[Body] | None) -> dict[str, Any]:
+    """Return what OpenAPI tells of a route that accepts a body, or none."""
+    documented = {} if body is None else {"requestBody": documented_body(body)}
     return {
         "status_code": HTTPStatus.ACCEPTED,
         "summary": summary,
-        "openapi_extra": {"requestBody": documented_body(body)},
+        "openapi_extra": documented,
     }

@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
-from producers.commands_input import ConversationEndInput, DecisionInput, FactInput
+from producers.commands_input import ConversationEndInput, DecisionInput
+from producers.facts_input import FactInput
 from producers.metrics import Command, count_command
 from producers.subject_records import (
     Appended,

@@ -2,121 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from producers.bodies import MOMENT, Body, read_body
+from producers.bodies import Body, read_body
 from schemas import text
-from schemas.errors import InvalidInput
-from schemas.memory import ABOUT_USER, CONTENT_CHARACTERS_MAX, MemoryKind, Provenance, Source
-from schemas.slots import Slot
 
 REASON_CHARACTERS_MAX: Final = 2_000
 """The most characters of the reason of a decision."""
-
-IMPORTANCE_DEFAULT: Final = 3
-"""Neither trivia nor safety, in the middle of a memory's 1 to 5."""
-
-EXPIRY_YEARS_MAX: Final = 100
-"""How many years ahead a fact may cease by itself; what lasts longer needs no end."""
-
-NAME_CHARACTERS_MAX: Final = 64
-"""The most characters of the name of a system, or of a sort of fact."""
-
-_NAME: Final = re.compile(rf"[^\W_](?:[\w.:-]{{0,{NAME_CHARACTERS_MAX - 1}}})")
-"""What a program names: no blanks, so that it holds no sentence. It is shown beside a memory."""
-
-_SOURCES_REFUSED: Final[Mapping[str, str]] = {
-    Source.USER: "what a user said goes to POST /v1/turns, which keeps the words as evidence",
-    Source.CURATION: "a person's own additions and corrections are not taken in this release",
-    Source.ASSISTANT: "what an assistant said goes to POST /v1/turns, as assistant_text",
-}
-
-
-class ProvenanceBody(Body):
-    """Where a fact comes from."""
-
-    system: Annotated[
-        str,
-        Field(
-            description="The system that knows it, such as orders: letters, digits and ._:-, at "
-            f"most {NAME_CHARACTERS_MAX}, a letter or digit first."
-        ),
-    ]
-    type: Annotated[
-        str, Field(description="What sort of fact it is there, such as order_late: likewise.")
-    ]
-    reference: Annotated[
-        str | None, Field(description="The system's own name for it, such as an order's number.")
-    ] = None
-
-
-class FactBody(Body):
-    """A fact of one of the operator's own systems as JSON."""
-
-    user_id: Annotated[
-        str, Field(description="Of whom it is known: any text of 1 to 512 characters, opaque.")
-    ]
-    content: Annotated[
-        str,
-        Field(
-            description="The fact as a sentence, not blank, in the user's language; at most "
-            f"{CONTENT_CHARACTERS_MAX} characters."
-        ),
-    ]
-    kind: Annotated[
-        MemoryKind,
-        Field(
-            strict=False,
-            description="semantic: a fact that holds until it is changed; episodic: what happened "
-            "at one time; procedural: how the assistant should behave.",
-        ),
-    ]
-    slot: Annotated[
-        Slot, Field(strict=False, description="The attribute that it states, from the fixed list.")
-    ]
-    source: Annotated[
-        str,
-        Field(
-            description="Who vouches for it: system, the only one that is taken in this release.",
-            json_schema_extra={"enum": [Source.SYSTEM.value]},
-        ),
-    ]
-    provenance: Annotated[ProvenanceBody, Field(description="Where it comes from.")]
-    about: Annotated[str, Field(description="user, or the name or relation of whom it speaks.")] = (
-        ABOUT_USER
-    )
-    importance: Annotated[int, Field(ge=1, le=5, description="1 (trivia) to 5 (safety).")] = (
-        IMPORTANCE_DEFAULT
-    )
-    valid_from: Annotated[
-        str | None,
-        Field(
-            description="Since when it is true, ISO 8601 with a zone; without it, now.",
-            json_schema_extra=MOMENT,
-        ),
-    ] = None
-    expires_at: Annotated[
-        str | None,
-        Field(
-            description="When it ceases by itself, ISO 8601 with a zone, later than valid_from and "
-            f"at most {EXPIRY_YEARS_MAX} years from now; without it, as its kind says.",
-            json_schema_extra=MOMENT,
-        ),
-    ] = None
-    id: Annotated[
-        str | None,
-        Field(
-            description="The system's own id of this message, unique for the user and the system: "
-            "sent again, the fact counts once. Without it every request is a new one."
-        ),
-    ] = None
 
 
 class DecisionChoice(StrEnum):
@@ -154,32 +50,6 @@ class ConversationEndBody(Body):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FactInput:
-    """A fact that may be appended: every field is within the policy.
-
-    Attributes:
-        user_id: of whom it is known, in normal form C.
-        content, kind, slot, about, importance: as in a memory.
-        provenance: the system that it comes from.
-        valid_from: since when it is true, in UTC; ``None`` for the time of the append.
-        expires_at: when it ceases by itself, in UTC, or ``None``.
-        client_id: the system's own id of the message; ``None`` for a fact that counts anew each
-            time it is sent.
-    """
-
-    user_id: str
-    content: str
-    kind: MemoryKind
-    slot: Slot
-    about: str
-    importance: int
-    provenance: Provenance
-    valid_from: datetime | None = None
-    expires_at: datetime | None = None
-    client_id: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionInput:
     """A decision that may be appended.
 
@@ -207,80 +77,6 @@ class ConversationEndInput:
     conversation_id: str
 
 
-def read_fact(body: object, *, now: datetime) -> FactInput:
-    """Return the fact that decoded JSON describes.
-
-    Args:
-        body: any JSON value.
-        now: the current time, aware.
-
-    Raises:
-        InvalidInput: a field is missing, unknown, there twice, of the wrong type or against the
-            policy; or the fact is not vouched for by a system.
-        InputTooLarge: a field is above its limit.
-    """
-    fields = read_body(body, FactBody, whole="body")
-    _require_system(fields.source)
-    valid_from = (
-        None
-        if fields.valid_from is None
-        else text.parse_moment("valid_from", fields.valid_from, now=now)[0]
-    )
-    return clean_fact(
-        user_id=fields.user_id,
-        content=fields.content,
-        kind=fields.kind,
-        slot=fields.slot,
-        about=fields.about,
-        importance=fields.importance,
-        system=fields.provenance.system,
-        type_=fields.provenance.type,
-        reference=fields.provenance.reference,
-        valid_from=valid_from,
-        expires_at=_expiry(fields.expires_at, valid_from or now, now=now),
-        client_id=fields.id,
-    )
-
-
-def clean_fact(
-    *,
-    user_id: str,
-    content: str,
-    kind: MemoryKind,
-    slot: Slot,
-    about: str,
-    importance: int,
-    system: str,
-    type_: str,
-    reference: str | None,
-    valid_from: datetime | None,
-    expires_at: datetime | None,
-    client_id: str | None,
-) -> FactInput:
-    """Return a fact whose texts and ids were brought into normal form; the rest is taken as read.
-
-    Raises:
-        InvalidInput: a text or an id is against the policy.
-        InputTooLarge: one of them is above its limit.
-    """
-    return FactInput(
-        user_id=text.clean_user_id(user_id),
-        content=text.clean_text("content", content, max_characters=CONTENT_CHARACTERS_MAX),
-        kind=kind,
-        slot=slot,
-        about=text.clean_identifier("about", about),
-        importance=importance,
-        provenance=Provenance(
-            system=_short_name("provenance.system", system),
-            type=_short_name("provenance.type", type_),
-            reference=_optional_identifier("provenance.reference", reference),
-        ),
-        valid_from=valid_from,
-        expires_at=expires_at,
-        client_id=_optional_identifier("id", client_id),
-    )
-
-
 def read_decision(body: object, *, caller: str) -> DecisionInput:
     """Return the decision that decoded JSON describes.
 
@@ -289,7 +85,9 @@ def read_decision(body: object, *, caller: str) -> DecisionInput:
         caller: who counts as the actor where the body names none.
 
     Raises:
-        InvalidInput, InputTooLarge: as for :func:`read_fact`.
+        InvalidInput: a field is missing, unknown, there twice, of the wrong type or against the
+            policy.
+        InputTooLarge: a field is above its limit.
     """
     fields = read_body(body, DecisionBody, whole="body")
     return clean_decision(
@@ -317,65 +115,10 @@ def read_conversation_end(body: object) -> ConversationEndInput:
     """Return the end of a conversation that decoded JSON describes.
 
     Raises:
-        InvalidInput, InputTooLarge: as for :func:`read_fact`.
+        InvalidInput, InputTooLarge: as for :func:`read_decision`.
     """
     fields = read_body(body, ConversationEndBody, whole="body")
     return ConversationEndInput(
         user_id=text.clean_user_id(fields.user_id),
         conversation_id=text.clean_identifier("conversation_id", fields.conversation_id),
     )
-
-
-def _require_system(source: str) -> None:
-    if source == Source.SYSTEM:
-        return
-    why = _SOURCES_REFUSED.get(source)
-    raise InvalidInput(
-        field="source",
-        problem="is not taken here" if why else "is none of its values",
-        remedy="send 'system', for a fact that one of your own systems vouches for"
-        + (f"; {why}" if why else ""),
-    )
-
-
-def _expiry(value: str | None, valid_from: datetime, *, now: datetime) -> datetime | None:
-    if value is None:
-        return None
-    moment = text.read_iso_8601("expires_at", value)
-    if moment.utcoffset() is None:
-        raise InvalidInput(
-            field="expires_at",
-            problem="names no time zone",
-            remedy="append Z for UTC or an offset such as +01:00",
-        )
-    # Compared before conversion, which overflows at either end of the calendar.
-    if moment <= valid_from:
-        raise InvalidInput(
-            field="expires_at",
-            problem="lies before the fact becomes true",
-            remedy="send a time after valid_from, which is now where it is left out",
-        )
-    if moment > now + timedelta(days=366 * EXPIRY_YEARS_MAX):
-        raise InvalidInput(
-            field="expires_at",
-            problem=f"lies more than {EXPIRY_YEARS_MAX} years in the future",
-            remedy="leave it out for what does not cease by itself",
-        )
-    return moment.astimezone(UTC)
-
-
-def _optional_identifier(field: str, value: str | None) -> str | None:
-    return None if value is None else text.clean_identifier(field, value)
-
-
-def _short_name(field: str, value: str) -> str:
-    name = text.clean_identifier(field, value)
-    if _NAME.fullmatch(name) is None:
-        raise InvalidInput(
-            field=field,
-            problem=f"is no short name of at most {NAME_CHARACTERS_MAX} letters, digits, dots, "
-            "underscores, colons and hyphens",
-            remedy="send a name without blanks, such as order_late, a letter or digit first; "
-            "put the rest into content",
-        )
-    return name

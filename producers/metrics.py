@@ -45,6 +45,7 @@ class Command(StrEnum):
     """What is appended beside turns."""
 
     SYSTEM_FACT = "system-fact"
+    CURATION = "curation"
     FLAG_DECISION = "flag-decision"
     SESSION_END = "session-end"
     CONSOLIDATION = "consolidation"

@@ -16,7 +16,7 @@ from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from producers.commands import CommandAppender
-from producers.commands_input import IMPORTANCE_DEFAULT, FactInput, clean_fact
+from producers.facts_input import IMPORTANCE_DEFAULT, FactInput, clean_fact
 from producers.subject_records import Appended, SubjectRecords
 from projections.turns import ClosedRecord, PostgresTurns
 from schemas.memory import ABOUT_USER, MemoryKind

@@ -25,6 +25,8 @@ from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, re
 from producers.append import TurnAppender
 from producers.command_routes import Caller, command_router
 from producers.commands import CommandAppender
+from producers.curation_routes import curation_router
+from producers.curations import CurationAppender
 from producers.memory_tool import MemoryTool
 from producers.memory_tool_routes import memory_tool_router
 from producers.routes import ingest_router
@@ -35,6 +37,7 @@ from projections.files.answers import FileAnswers
 from projections.files.listings import FileListings
 from projections.flag_routes import flag_router
 from projections.flags import PostgresFlags
+from projections.held_memories import HeldMemories
 from projections.memories import Memories
 from projections.read_model import ReadModel
 from projections.recall import Recall
@@ -46,6 +49,7 @@ from projections.routes import query_router
 from projections.tokens import token_counter
 from projections.turn_routes import turn_router
 from projections.turns import PostgresTurns
+from schemas.commands import CuratedMemory
 from schemas.errors import LogUnavailable, MemledgerError
 from schemas.http import bearer_token, install_problem_handlers
 from schemas.http_body import JsonBodies
@@ -169,6 +173,15 @@ def make_app(
         found = await keyring.subjects_for(tenant, [user_id], create=False)
         return user_id in found and found[user_id].paused
 
+    held = HeldMemories(read_model)
+
+    async def find_memory(tenant: str, user_id: str, memory_id: UUID) -> CuratedMemory | None:
+        subject = await find_subject(tenant, user_id)
+        return None if subject is None else await held.get(subject, memory_id)
+
+    records = SubjectRecords(keyring, producer, settings.partitions)
+    commands = CommandAppender(records)
+    curations = CurationAppender(records, find_memory)
     flags = PostgresFlags(read_model)
     app.include_router(
         ingest_router(
@@ -182,13 +195,8 @@ def make_app(
             ),
         )
     )
-    app.include_router(
-        command_router(
-            CommandAppender(SubjectRecords(keyring, producer, settings.partitions)),
-            flags,
-            caller_of,
-        )
-    )
+    app.include_router(command_router(commands, flags, caller_of))
+    app.include_router(curation_router(curations, commands, caller_of))
     app.include_router(
         flag_router(
             flags=flags,

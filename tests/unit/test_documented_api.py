@@ -144,6 +144,7 @@ def _raised(kind: type[MemledgerError]) -> MemledgerError:
         "POST /v1/turns",
         "POST /v1/recall",
         "POST /v1/memories",
+        "PATCH /v1/memories/{memory_id}",
         "POST /v1/flags/{flag_id}",
         "POST /v1/conversations/end",
         "POST /v1/user-tokens",

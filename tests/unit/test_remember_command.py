@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from deploy.cli import main, remembering
 from deploy.cli.carried_out import carried_out
 from deploy.cli.remembering import _Remembered
-from producers.commands_input import FactInput
+from producers.facts_input import FactInput
 from producers.subject_records import Appended
 from projections.turns import ClosedRecord
 from schemas.errors import ReadModelUnavailable

@@ -15,8 +15,10 @@ from prometheus_client import REGISTRY
 
 from producers.command_routes import REQUEST_BYTES_MAX, Caller, command_router
 from producers.commands import CommandAppender
+from producers.curation_routes import curation_router
+from producers.curations import CurationAppender
 from producers.subject_records import SubjectRecords
-from schemas.commands import Curation, FlagDecision, SessionEnd
+from schemas.commands import CuratedMemory, Curation, FlagDecision, SessionEnd
 from schemas.errors import (
     InvalidApiKey,
     KeyringUnavailable,
@@ -50,18 +52,29 @@ class Api:
         install_problem_handlers(self.app)
         records = SubjectRecords(self.keyring, self.log, 4)
         appender = CommandAppender(records, clock=lambda: NOW)
+        self.held: dict[tuple[str, str, UUID], CuratedMemory] = {}
+        curations = CurationAppender(records, self.find_memory, clock=lambda: NOW)
+        self.app.include_router(command_router(appender, self.flags, _authenticate))
         self.app.include_router(
-            command_router(appender, self.flags, _authenticate, clock=lambda: NOW)
+            curation_router(curations, appender, _authenticate, clock=lambda: NOW)
         )
 
-    def post(self, path: str, content: bytes, headers: Mapping[str, str] = JSON) -> httpx.Response:
+    async def find_memory(self, tenant: str, user_id: str, memory_id: UUID) -> CuratedMemory | None:
+        return self.held.get((tenant, user_id, memory_id))
+
+    def ask(
+        self, method: str, path: str, content: bytes = b"", headers: Mapping[str, str] = JSON
+    ) -> httpx.Response:
         async def ask() -> httpx.Response:
             # An exception that no handler turns into an answer fails the test.
             transport = httpx.ASGITransport(self.app, raise_app_exceptions=True)
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-                return await client.post(path, content=content, headers=headers)
+                return await client.request(method, path, content=content, headers=headers)
 
         return asyncio.run(ask())
+
+    def post(self, path: str, content: bytes, headers: Mapping[str, str] = JSON) -> httpx.Response:
+        return self.ask("POST", path, content, headers)
 
     def send(self, path: str, body: object, *, key: str = "key-of-acme") -> httpx.Response:
         headers = {**JSON, "authorization": f"Bearer {key}"}
@@ -262,9 +275,10 @@ def test_the_description_of_the_api_shows_each_body_whole() -> None:
         ("/v1/conversations/end", END),
     ):
         schema = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
-        assert set(schema["required"]) == set(body)
+        assert set(schema["required"]) == set(body) - {"provenance"}
         assert "$ref" not in json.dumps(schema)
     fact = paths["/v1/memories"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert "residence" in fact["properties"]["slot"]["enum"]
-    assert fact["properties"]["source"]["enum"] == ["system"]
-    assert set(fact["properties"]["provenance"]["properties"]) == {"system", "type", "reference"}
+    assert fact["properties"]["source"]["enum"] == ["system", "person"]
+    (provenance,) = (it for it in fact["properties"]["provenance"]["anyOf"] if "properties" in it)
+    assert set(provenance["properties"]) == {"system", "type", "reference"}

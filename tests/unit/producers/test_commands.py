@@ -14,10 +14,9 @@ from producers.commands import CommandAppender
 from producers.commands_input import (
     ConversationEndInput,
     DecisionInput,
-    FactInput,
     clean_decision,
-    clean_fact,
 )
+from producers.facts_input import FactInput, clean_fact
 from producers.subject_records import Appended, SubjectRecords
 from schemas.commands import Curation, FlagDecision, SessionEnd, SessionEndCause, SystemFact
 from schemas.errors import FlagDecided, InvalidInput, LogBusy, LogUnavailable, UnknownFlag

@@ -13,8 +13,8 @@ from producers.commands_input import (
     REASON_CHARACTERS_MAX,
     read_conversation_end,
     read_decision,
-    read_fact,
 )
+from producers.facts_input import read_fact
 from schemas.errors import InputTooLarge, InvalidInput
 from schemas.json_text import decode_text
 from schemas.memory import CONTENT_CHARACTERS_MAX, MemoryKind, Provenance
@@ -101,7 +101,9 @@ def test_texts_are_brought_into_normal_form_and_otherwise_kept() -> None:
         ({"source": "a\ud800"}, "source: is none of its values; send 'system'"),
         ({"tenant": "acme"}, "tenant: unknown field 'tenant'; leave it out; known are user_id,"),
         ({"\ud800": 1}, "\\ud800: unknown field"),
-        ({"provenance": None}, "provenance: is not of the type it should be; send an object with"),
+        ({"provenance": None}, "provenance: is missing; send the system and the type of the fact"),
+        ({"pinned": True}, "pinned: is a person's alone; leave it out"),
+        ({"actor": "eve"}, "actor: is a person's alone; leave it out"),
         ({"provenance": []}, "provenance: is not of the type it should be; send an object with"),
         ({"provenance": {"system": "s"}}, "provenance.type: is missing; send it"),
         (
@@ -140,7 +142,7 @@ def test_a_fact_that_is_refused_names_the_field_and_the_remedy(
 @pytest.mark.parametrize("name", sorted(FACT))
 def test_a_fact_without_a_field_that_it_needs_is_refused(name: str) -> None:
     body = {key: value for key, value in FACT.items() if key != name}
-    with pytest.raises(InvalidInput, match=f"{name}: is missing; send it"):
+    with pytest.raises(InvalidInput, match=f"{name}: is missing; send"):
         read_fact(body, now=NOW)
 
 
@@ -154,7 +156,7 @@ def test_a_fact_may_have_ceased_already_where_it_began_before() -> None:
 def test_a_persons_curation_is_told_where_it_belongs() -> None:
     with pytest.raises(InvalidInput, match="POST /v1/turns, which keeps the words as evidence"):
         read_fact({**FACT, "source": "user"}, now=NOW)
-    with pytest.raises(InvalidInput, match="not taken in this release"):
+    with pytest.raises(InvalidInput, match="a person states is sent as 'person'"):
         read_fact({**FACT, "source": "curation"}, now=NOW)
 
 

@@ -16,7 +16,7 @@ from prometheus_client import REGISTRY
 
 from producers.append import TurnAppender
 from producers.commands import CommandAppender
-from producers.commands_input import read_fact
+from producers.facts_input import read_fact
 from producers.importers.destinations import DryRun, Ledger
 from producers.importers.run import import_file
 from producers.routes import ingest_router
