@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.addresses import Addresses, resolve, running_settings
 from deploy.cli.costs_print import print_estimate, print_spent
 from deploy.cli.costs_sums import spent_json
 from deploy.cli.output import json_option, print_json
 from deploy.estimate.counting import Assumed
 from deploy.estimate.modes import MODES, Estimate, Estimator, per_turn
 from deploy.estimate.turns import ReadTurns, read_turns
-from deploy.wiring import embedder_of, read_model_of
+from deploy.wiring import embedder_of, keyring_of, read_model_of
 from processors.extractors.model.anthropic import DEFAULT_MODEL
 from processors.extractors.model.prompt import KNOWN_MAX
 from producers.importers.formats import AUTO, IMPORTERS
@@ -162,12 +162,24 @@ async def _spent(since: date, tenant: str | None) -> dict[str, Any]:
     settings = running_settings()
     prices = Prices.read(settings.prices)
     addresses = resolve(settings)
+    if tenant is not None:
+        await _require_tenant(settings, addresses, tenant)
     async with (
         embedder_of(settings) as embedder,
         read_model_of(settings, addresses, embedder, name="costs") as read_model,
     ):
         rows = await PostgresSpending(read_model).spent(since=since, tenant=tenant)
     return spent_json(rows, prices, since=since, tenant=tenant)
+
+
+async def _require_tenant(settings: Settings, addresses: Addresses, tenant: str) -> None:
+    """Refuse a tenant that there is not: what it cost would be told as nothing.
+
+    Raises:
+        UnknownTenant: there is none of that name.
+    """
+    async with keyring_of(settings, addresses, pool_size_max=1) as keyring:
+        await keyring.require_tenant(tenant)
 
 
 async def _estimated(asked: _Asked) -> dict[str, Any]:

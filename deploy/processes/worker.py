@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from deploy.addresses import resolve
-from deploy.budgeting import budgets_of, costs_nothing_of
+from deploy.budgeting import budgets_of, costs_nothing_of, warn_of_unknown_tenants
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
 from deploy.wiring import (
@@ -49,6 +49,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
+        await warn_of_unknown_tenants(settings, keyring)
         worker = Worker(
             WorkerParts(
                 bootstrap=addresses.kafka_bootstrap,

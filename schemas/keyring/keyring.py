@@ -199,13 +199,13 @@ class Keyring:
         """Return the tenant of a valid API key by its id; ``None`` where there is no such key."""
         return await self._authenticator.tenant_of(key_id)
 
-    async def has_tenant(self, name: str) -> bool:
-        """Tell whether there is a tenant of that name."""
-        try:
-            await self._tenant_id(name)
-        except UnknownTenant:
-            return False
-        return True
+    async def require_tenant(self, name: str) -> None:
+        """Make sure that there is a tenant of that name.
+
+        Raises:
+            UnknownTenant: there is none.
+        """
+        await self._tenant_id(name)
 
     # Subjects
 
