@@ -21,8 +21,9 @@ from deploy.evaluation.recall_evaluation import evaluate_in_throwaway
 from deploy.evaluation.recall_scoring import Fault, RecallScores
 from deploy.evaluation.recall_script_files import read_scripts
 from deploy.wiring import embedder_of
-from projections.recall_policies import Policies, PolicyFile
+from projections.recall_policies import VARIABLE, Policies, PolicyFile
 from schemas.settings import Settings
+from schemas.toml_file import read_toml
 
 _COSINE: Final = click.FloatRange(-1, 1)
 _OF_SCRIPTS: Final = (
@@ -92,7 +93,9 @@ class _Asked:
 @click.option(
     "--embedder", help="Which embedder, as in MEMLEDGER_EMBEDDER; that one where none is named."
 )
-@click.option("--policy", help="The policy that chooses; else the default one.")
+@click.option(
+    "--policy", help="The policy that chooses; else the default one of MEMLEDGER_RECALL_POLICIES."
+)
 @click.option(
     "--at-least-hit",
     type=click.FloatRange(0, 1),
@@ -169,6 +172,13 @@ def _settings(embedder: str | None) -> Settings:
     return settings if embedder is None else settings.model_copy(update={"embedder": embedder})
 
 
+def _policies(settings: Settings, name: str | None) -> Policies:
+    """Return the policies of the settings, of which the one of that name is the default."""
+    path = settings.recall_policies
+    held = PolicyFile() if path is None else read_toml(path, PolicyFile, variable=VARIABLE)
+    return Policies(held if name is None else held.model_copy(update={"default": name}))
+
+
 def _public_set(locomo: Path | None, longmemeval: Path | None) -> PublicSet | None:
     """Return the set that a file holds; ``None`` where none is named.
 
@@ -193,7 +203,7 @@ def _public_set(locomo: Path | None, longmemeval: Path | None) -> PublicSet | No
 async def _evaluate(asked: _Asked) -> tuple[dict[str, Any], list[RecallScores]]:
     scripts = read_scripts(asked.cases, categories=asked.categories)
     settings = asked.settings
-    policies = Policies(PolicyFile() if asked.policy is None else PolicyFile(default=asked.policy))
+    policies = _policies(settings, asked.policy)
     async with embedder_of(settings) as embedder:
         own = settings.recall_min_similarity
         own = embedder.min_similarity if own is None else own

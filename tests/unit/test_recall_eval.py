@@ -19,9 +19,10 @@ from deploy.evaluation.evidence_recall import EvidenceScores, Found, WayFound
 from deploy.evaluation.known_vectors import KnownVectors
 from deploy.evaluation.recall_labels import Misfit
 from deploy.evaluation.recall_running import Answer, ServedNote
-from deploy.evaluation.recall_scoring import score_recall
+from deploy.evaluation.recall_scoring import RecallScores, score_recall
 from deploy.evaluation.recall_scripts import Question, RecallScript
 from projections.embedders.hashing import HashEmbedder
+from projections.recall_policies import Policies, Policy
 from schemas.ports import Vectors
 
 
@@ -186,6 +187,26 @@ def test_the_verb_says_what_it_cannot_use(
 
     assert result.exit_code == 2
     assert says in result.stdout + result.stderr
+
+
+def test_policies_of_the_settings_can_be_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def run(*_: Any, policies: Policies, **__: Any) -> list[RecallScores]:
+        assert policies.of(None) == ("short", Policy(budget_tokens=50))
+        return [score_recall([answer("a", must=["a"])])]
+
+    (tmp_path / "policies.toml").write_text("[policies.short]\nbudget_tokens = 50\n", "utf-8")
+    monkeypatch.setattr("deploy.cli.recall_eval.evaluate_in_throwaway", run)
+    monkeypatch.setenv("MEMLEDGER_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEMLEDGER_RECALL_POLICIES", str(tmp_path / "policies.toml"))
+
+    arguments = ["eval", "recall", "--embedder", "hash", "--json", "--policy"]
+    named, unknown = (CliRunner().invoke(main, [*arguments, name]) for name in ("short", "long"))
+
+    assert named.exit_code == 0, named.output
+    assert json.loads(named.stdout)["policy"] == "short"
+    assert unknown.exit_code == 2
 
 
 class _Counting(HashEmbedder):
