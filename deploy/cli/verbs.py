@@ -39,6 +39,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "import": ("importing", "import_"),
         "recall": ("reading", "recall"),
         "recalls": ("recalls", "recalls"),
+        "profile": ("profile", "profile"),
         "memories": ("reading", "memories"),
         "turns": ("turns", "turns"),
         "turn": ("turns", "turn"),

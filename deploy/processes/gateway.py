@@ -39,6 +39,8 @@ from projections.flag_routes import flag_router
 from projections.flags import PostgresFlags
 from projections.held_memories import HeldMemories
 from projections.memories import Memories
+from projections.profile import Profiles
+from projections.profile_routes import profile_router
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.recall_log import RecallLog
@@ -227,6 +229,15 @@ def make_app(
             recalls=PostgresRecalls(read_model, keyring.keys, days=settings.recalls_days),
             authenticate=tenant_of,
             find_subject=find_subject,
+        )
+    )
+
+    app.include_router(
+        profile_router(
+            profiles=Profiles(read_model, token_counter(settings.tokenizer)),
+            authenticate=tenant_of,
+            find_subject=find_subject,
+            is_paused=is_paused,
         )
     )
 

@@ -166,7 +166,14 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/v1/memories", "/v1/flags", "/v1/turns/{turn_id}", "/v1/recalls/{recall_id}", "/v1/pause"],
+    [
+        "/v1/memories",
+        "/v1/flags",
+        "/v1/turns/{turn_id}",
+        "/v1/recalls/{recall_id}",
+        "/v1/profile",
+        "/v1/pause",
+    ],
 )
 def test_the_parameters_of_a_listing_are_documented(path: str) -> None:
     documented = [code_of(row[0]) for row in API.table(f"GET {path}")]
