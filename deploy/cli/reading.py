@@ -242,6 +242,11 @@ async def _with_read_model(
     ):
         subjects = await keyring.subjects_for(tenant, [user_id], create=False)
         subject = subjects[user_id].subject if user_id in subjects else None
+        if user_id in subjects and subjects[user_id].paused:
+            click.echo(
+                "note: the user has paused memory: through the API nothing is recalled for them",
+                err=True,
+            )
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         return await ask(read_model, verified, subject, settings)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
+import httpx2
 import psutil
 import pytest
+from mcp import Client as McpClient
+from mcp import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from deploy.cli.lifecycle import start_detached, supervisor_holds
 from deploy.home import Home
 from deploy.supervisor.children import is_alive
 from tests.support.brokers import broker_choice
-from tests.support.command import memledger
+from tests.support.command import clean_environment, memledger
 from tests.support.waiting import wait_until
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -42,6 +48,7 @@ def running() -> Iterator[Mapping[str, str]]:
                 "MEMLEDGER_GATEWAY_PORT": "0",
                 "MEMLEDGER_EXTRACTOR": "verbatim",
                 "MEMLEDGER_PARTITIONS": "3",
+                "MEMLEDGER_MCP": "true",
             },
         )
         assert up.status == 0, up.errors
@@ -106,6 +113,8 @@ def test_an_import_is_remembered_recalled_and_accounted_for(
     assert totals["turns"] == sum(totals["closings"].values())
     costs = memledger("costs", "--tenant", "local", "--json", environment=running)
     assert costs.status == 0, costs.errors
+    unknown = memledger("costs", "--tenant", "lokal", environment=running)
+    assert (unknown.status, unknown.output, "lokal" in unknown.errors) == (2, "", True)
     (spent,) = costs.json()["models"]
     assert (spent["tenant"], spent["model"], spent["money"]) == ("local", "verbatim", "0")
     assert spent["turns"] >= 3
@@ -138,6 +147,84 @@ def test_the_same_file_twice_adds_nothing_and_a_longer_one_adds_what_is_new(
     assert (longer["accepted"], longer["already_there"]) == (1, 2)
     after = all_turns_closed(running)
     assert after["turns"] == before["turns"] + 1
+
+
+def test_a_paused_user_is_left_alone_by_every_door(
+    running: Mapping[str, str], tmp_path: Path
+) -> None:
+    paused = memledger("pause", "--user", "pia", "--json", environment=running)
+    assert (paused.status, paused.json()["paused"]) == (0, True), paused.errors
+    file = write_turns(tmp_path / "turns.jsonl", "pia", "p", ["I live in Oslo."])
+    imported = memledger("import", str(file), "--json", environment=running)
+    assert (imported.status, imported.json()["withheld"]) == (0, 1), imported.errors
+    listed = memledger("memories", "--user", "pia", "--json", environment=running)
+    assert listed.json()["memories"] == []
+    assert "has paused memory" in listed.errors
+    with _api(running) as client:
+        state = client.get("/v1/pause", params={"user_id": "pia"})
+        assert state.json() | {"since": None} == {"user_id": "pia", "paused": True, "since": None}
+        turn = {"user_id": "pia", "conversation_id": "p", "user_text": "I live in Oslo."}
+        assert client.post("/v1/turns", json=turn).json()["withheld"] == "paused"
+        question = {"user_id": "pia", "query": "where?"}
+        assert client.post("/v1/recall", json=question).json()["reason"] == "paused"
+        resumed = client.put("/v1/pause", json={"user_id": "pia", "paused": False})
+        assert resumed.json() == {"user_id": "pia", "paused": False, "since": None}
+        assert client.post("/v1/turns", json=turn).status_code == HTTPStatus.ACCEPTED
+
+
+def test_an_assistant_reaches_its_own_users_memories_and_no_others(
+    running: Mapping[str, str],
+) -> None:
+    """By standard input and output, and over HTTP with a token, in both revisions."""
+    with _api(running) as client:
+        for user, text in (("mia", "Mia plays the cello."), ("noa", "Noa keeps bees.")):
+            turn = {"user_id": user, "conversation_id": "m", "user_text": text}
+            position = client.post("/v1/turns", json=turn).json()["position"]
+            question = {"user_id": user, "query": text, "at_least": position}
+            assert client.post("/v1/recall", json=question).json()["memories"]
+        tokens = {
+            user: client.post("/v1/user-tokens", json={"user_id": user, "audience": "mcp"}).json()
+            for user in ("mia", "noa")
+        }
+        address = f"{client.base_url}/mcp"
+        assert httpx.post(address, json={}).status_code == HTTPStatus.UNAUTHORIZED
+        key = client.headers["authorization"]
+        told = httpx.post(address, json={}, headers={"authorization": key})
+        assert (told.status_code, told.json()["code"]) == (401, "invalid_user_token")
+
+    async def listed(connection: Any, mode: Literal["auto", "legacy"]) -> list[str]:
+        async with McpClient(connection, mode=mode) as assistant:
+            answer = await assistant.call_tool("list_memories", {"user_id": "noa"})
+            assert not answer.is_error, answer.content
+            assert answer.structured_content is not None
+            return [note["content"] for note in answer.structured_content["notes"]]
+
+    async def ask() -> None:
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-c", "from deploy.cli import main; main()", "mcp", "--user", "mia"],
+            env={**clean_environment(), **running},
+        )
+        assert await listed(command, "auto") == ["Mia plays the cello."]
+        for mode in ("auto", "legacy"):
+            for user, text in (("mia", "Mia plays the cello."), ("noa", "Noa keeps bees.")):
+                headers = {"authorization": f"Bearer {tokens[user]['token']}"}
+                async with httpx2.AsyncClient(headers=headers) as http:
+                    over_http = streamable_http_client(address, http_client=http)
+                    assert await listed(over_http, mode) == [text]
+
+    asyncio.run(ask())
+
+
+def _api(running: Mapping[str, str]) -> httpx.Client:
+    """Return a client of the running gateway with the key of its home."""
+    home = Home(Path(running["MEMLEDGER_HOME"]))
+    state = home.read_state()
+    assert state is not None
+    key = home.api_key_file.read_text().strip()
+    return httpx.Client(
+        base_url=state.gateway_url, headers={"authorization": f"Bearer {key}"}, timeout=30
+    )
 
 
 def test_a_fact_of_a_system_is_remembered_once_and_seen_through(
