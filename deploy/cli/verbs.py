@@ -52,6 +52,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "pause": ("pausing", "pause"),
         "resume": ("pausing", "resume"),
         "mcp": ("mcp", "mcp"),
+        "page-link": ("page_link", "page_link"),
         "keys": ("keys", "keys"),
         "bench": ("benching", "bench"),
     }

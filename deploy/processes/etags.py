@@ -101,6 +101,8 @@ class _Tagging:
 
 def _is_whole_json(start: Message) -> bool:
     headers = Headers(raw=start["headers"])
+    if "no-store" in headers.get("cache-control", ""):
+        return False  # nobody has it already
     return start["status"] == _OK and headers.get("content-type") == "application/json"
 
 

@@ -17,6 +17,7 @@ from deploy.processes.edge import RequestEdge
 from deploy.processes.etags import ConditionalGets, tag_key_of
 from deploy.processes.health import Health, health_routes
 from deploy.processes.mcp_door import InProcessCalls, add_mcp_door, running_doors
+from deploy.processes.page_door import PageDoor, add_page_door
 from deploy.processes.pausing import pause_router
 from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
@@ -268,6 +269,20 @@ def make_app(
     app.include_router(user_token_router(tokens, holder_of))
     if settings.mcp:
         add_mcp_door(app, UserTokenHolders(tokens, keyring), calls, limiter.admit_request)
+
+    add_page_door(
+        app,
+        PageDoor(
+            tokens=tokens,
+            keyring=keyring,
+            read_model=read_model,
+            curations=curations,
+            partitions=settings.partitions,
+            admit=limiter.admit_request,
+            authenticate=tenant_of,
+            find_subject=find_subject,
+        ),
+    )
 
     async def not_ready() -> str | None:
         return await _unreachable(keyring, read_model, bootstrap=addresses.kafka_bootstrap)
