@@ -153,6 +153,40 @@ def test_what_is_recorded_while_pages_are_read_moves_none(postgres_url: str) -> 
     _play(postgres_url, act)
 
 
+def test_whatever_changes_between_pages_nothing_that_stays_is_skipped_or_doubled(
+    postgres_url: str,
+) -> None:
+    """Between any two pages memories are added, superseded and withdrawn, seen ones and others."""
+
+    async def act(tables: Stored, memories: Memories) -> None:
+        chance = random.Random(11)
+        subject = uuid4()
+        held = [
+            await tables.add(subject, valid_from=at(-50), recorded_at=at(chance.randrange(6)))
+            for _ in range(30)
+        ]
+        gone: set[UUID] = set()
+        seen: list[UUID] = []
+        cursor: str | None = None
+        while True:
+            page = await memories.list_memories(subject, cursor=cursor, limit=4)
+            seen += [memory.memory_id for memory in page.memories]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+            # What the ledger learns while somebody reads is recorded after what they began with.
+            await tables.add(subject, recorded_at=at(10))
+            closed, wrong = (held.pop(chance.randrange(len(held))) for _ in range(2))
+            await tables.close(subject, closed, valid_to=at(-1), recorded_at=at(10))
+            await tables.retract(subject, wrong, recorded_at=at(10))
+            gone |= {closed.memory_id, wrong.memory_id}
+        assert len(seen) == len(set(seen))
+        assert set(seen) >= {memory.memory_id for memory in held}
+        assert set(seen) <= {memory.memory_id for memory in held} | gone
+
+    _play(postgres_url, act)
+
+
 def test_a_cursor_continues_its_own_listing_alone(postgres_url: str) -> None:
     async def act(tables: Stored, memories: Memories) -> None:
         subject, other = uuid4(), uuid4()
