@@ -106,6 +106,19 @@ class FileCommand(Record):
     received_at: UtcDatetime
 
 
+FILES_MAX: Final = 1_000
+"""Most files of a subject: a listing of more is none that a model could use."""
+
+FILE_CHARACTERS_MAX: Final = 100_000
+"""Most characters of a file: about 25,000 tokens, more than a model should be given at once."""
+
+TOTAL_CHARACTERS_MAX: Final = 1_000_000
+"""Most characters of all files of a subject."""
+
+LINES_MAX: Final = 999_999
+"""Most lines of a file that is viewed: the memory tool's own limit."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileLimits:
     """How much a subject's files may hold.
@@ -115,16 +128,15 @@ class FileLimits:
 
     Attributes:
         files_max: most files.
-        file_characters_max: most characters of a file: about 25,000 tokens, which is more than a
-            model should be given at once.
+        file_characters_max: most characters of a file.
         total_characters_max: most characters of all files.
-        lines_max: most lines of a file that is viewed, the memory tool's own limit.
+        lines_max: most lines of a file that is viewed.
     """
 
-    files_max: int = 1_000
-    file_characters_max: int = 100_000
-    total_characters_max: int = 1_000_000
-    lines_max: int = 999_999
+    files_max: int = FILES_MAX
+    file_characters_max: int = FILE_CHARACTERS_MAX
+    total_characters_max: int = TOTAL_CHARACTERS_MAX
+    lines_max: int = LINES_MAX
 
 
 LIMITS: Final = FileLimits()

@@ -15,13 +15,14 @@ from schemas.errors import (
     ConfigurationError,
     InvalidInput,
     MemledgerError,
+    UnknownFile,
     UnknownFlag,
     UnknownRecall,
     UnknownTenant,
     UnknownTurn,
 )
 
-_UNKNOWN: Final = (UnknownFlag, UnknownRecall, UnknownTenant, UnknownTurn)
+_UNKNOWN: Final = (UnknownFile, UnknownFlag, UnknownRecall, UnknownTenant, UnknownTurn)
 """What an argument names that there is not."""
 
 _HELP_CHARACTERS_MAX: Final = 300
@@ -44,6 +45,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "turns": ("turns", "turns"),
         "turn": ("turns", "turn"),
         "remember": ("remembering", "remember"),
+        "files": ("files", "files"),
         "flags": ("flags", "flags"),
         "consolidate": ("consolidating", "consolidate"),
         "audit": ("auditing", "audit"),

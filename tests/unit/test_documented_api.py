@@ -169,6 +169,9 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
     [
         "/v1/memories",
         "/v1/flags",
+        "/v1/files",
+        "/v1/files/history",
+        "/v1/files/content",
         "/v1/turns/{turn_id}",
         "/v1/recalls/{recall_id}",
         "/v1/profile",
