@@ -216,6 +216,40 @@ def test_an_assistant_reaches_its_own_users_memories_and_no_others(
     asyncio.run(ask())
 
 
+def test_what_was_served_for_a_turn_is_told_again_to_the_byte(
+    running: Mapping[str, str],
+) -> None:
+    turn = {"user_id": "ria", "conversation_id": "r", "user_text": "Ria sails <dinghies>."}
+    question = {"user_id": "ria", "query": "Ria sails <dinghies>.", "format": "anthropic"}
+    with _api(running) as client:
+        position = client.post("/v1/turns", json=turn).json()["position"]
+        served = client.post("/v1/recall", json=question | {"at_least": position}).json()
+        recall_id = served["recall_id"]
+        answered = client.post("/v1/turns", json=turn | {"recall_id": recall_id}).json()
+        whose = {"user_id": "ria"}
+
+        def told() -> httpx.Response:
+            return client.get(f"/v1/recalls/{recall_id}", params=whose)
+
+        wait_until(
+            lambda: told().is_success and bool(told().json()["turn_ids"]),
+            what="the recall and its turn to be projected",
+        )
+        account = told().json()
+        assert (account["block"], account["injection"]) == ("reproduced", served["injection"])
+        assert account["turn_ids"] == [answered["turn_id"]]
+        about = client.get(f"/v1/turns/{answered['turn_id']}", params=whose).json()
+        assert about["recall_id"] == recall_id
+        other = client.get(f"/v1/recalls/{recall_id}", params={"user_id": "ann"})
+        assert (other.status_code, other.json()["code"]) == (404, "unknown_recall")
+        profile = client.get("/v1/profile", params=whose)
+        tag = {"if-none-match": profile.headers["etag"]}
+        again = client.get("/v1/profile", params=whose, headers=tag)
+        assert (profile.json()["profile"], again.status_code) == ("", 304)
+    shown = memledger("recalls", recall_id, "--user", "ria", "--json", environment=running)
+    assert (shown.status, shown.json()["injection"]) == (0, served["injection"]), shown.errors
+
+
 def _api(running: Mapping[str, str]) -> httpx.Client:
     """Return a client of the running gateway with the key of its home."""
     home = Home(Path(running["MEMLEDGER_HOME"]))
