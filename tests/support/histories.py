@@ -12,14 +12,18 @@ from schemas import ids
 from schemas.events import (
     FlagApproved,
     FlagRefused,
+    MemoriesDeleted,
     MemoriesMerged,
     MemoryAdded,
     MemoryBackfilled,
     MemoryConfirmed,
+    MemoryCorrected,
     MemoryEnded,
     MemoryEvent,
+    MemoryPinned,
     MemoryRetracted,
     MemorySuperseded,
+    MemoryVouched,
     ProposalFlagged,
     ProposalRejected,
     RejectionReason,
@@ -34,6 +38,9 @@ from tests.support.log_writer import NOON, at, memory
 SUBJECT = UUID(int=1)
 GENERATION = "g1"
 _EMPTY = (RejectionReason.CONTENT_EMPTY,)
+_OWED = 'gets "50%" off, für immer'
+_KEYS = (b"one key of 16 by", b"another of these")
+_OPENING = MemoryAdded | MemorySuperseded | MemoryBackfilled | MemoriesMerged | MemoryCorrected
 
 
 def turn_number(number: int) -> UUID:
@@ -89,9 +96,7 @@ def histories(
                 targets = [ids.memory_id(later, draw(st.integers(0, 2)))]
             event = draw(_events(memory_id, turn_number(number), targets))
             events.append(event)
-            if isinstance(
-                event, MemoryAdded | MemorySuperseded | MemoryBackfilled | MemoriesMerged
-            ):
+            if isinstance(event, _OPENING):
                 known.append(memory_id)
         outcomes.append(
             outcome_of(number, events, partition=partition, **draw(_beside_events(number)))
@@ -153,7 +158,33 @@ def _events(
             reasons=draw(st.sampled_from([_EMPTY, (*_EMPTY, RejectionReason.SECRET)])),
             turn_id=draw(st.none() | st.just(turn_id)),
         ),
-        _flagged(turn_id, draw(st.integers(1, 2))),
+        _flagged(turn_id, draw(st.integers(1, 2)), **draw(_named(target))),
+        MemoryVouched(memory_id=target, turn_id=turn_id, actor="ann", vouched_at=moment),
+        MemoryPinned(
+            memory_id=target,
+            pinned=draw(st.booleans()),
+            turn_id=turn_id,
+            actor=draw(st.sampled_from(["ann", None])),
+            pinned_at=moment,
+        ),
+        MemoryCorrected(
+            corrects=draw(st.sampled_from([target, None])),
+            memory=new.model_copy(
+                update={
+                    "curated_at": moment,
+                    "merged_from": draw(st.sampled_from([(), (target,)])),
+                }
+            ),
+            actor="ann",
+            suppresses=tuple(draw(st.sets(st.sampled_from(_KEYS)))),
+        ),
+        MemoriesDeleted(
+            memory_ids=tuple(draw(st.lists(st.sampled_from(targets), max_size=3, unique=True))),
+            suppresses=tuple(draw(st.sets(st.sampled_from(_KEYS)))),
+            turn_id=turn_id,
+            actor="ann",
+            deleted_at=moment,
+        ),
         FlagApproved(flag_id=_flag_id(1), actor="ann", reason="it is so", decided_at=moment),
         FlagRefused(flag_id=_flag_id(2), actor="ben", reason="it is not", decided_at=moment),
     ]
@@ -164,7 +195,15 @@ def _flag_id(number: int) -> UUID:
     return UUID(int=5000 + number)
 
 
-def _flagged(turn_id: UUID, number: int) -> ProposalFlagged:
+@st.composite
+def _named(draw: st.DrawFn, target: UUID) -> dict[str, Any]:
+    """Let an operation name a version, in one of the ways, or none."""
+    return draw(
+        st.sampled_from([{}, {"reference": target}, {"against": target}, {"merges": (target,)}])
+    )
+
+
+def _flagged(turn_id: UUID, number: int, **named: Any) -> ProposalFlagged:
     return ProposalFlagged(
         flag_id=_flag_id(number),
         operation=0,
@@ -174,11 +213,12 @@ def _flagged(turn_id: UUID, number: int) -> ProposalFlagged:
             kind=MemoryKind.SEMANTIC,
             slot=Slot.NOTE,
             about="user",
-            content='gets "50%" off, für immer',
+            content=_OWED,
             importance=3,
             confidence=Confidence.STATED,
             quote="50% off for ever",
             valid_from=at(1),
+            **named,
         ),
         turn_id=turn_id,
         conversation_id="one",
@@ -194,12 +234,14 @@ def _memories(draw: st.DrawFn, memory_id: UUID, turn_id: UUID, target: UUID) -> 
     ends = draw(st.none() | st.integers(begins, 200))
     fields: dict[str, object] = {
         "lineage_id": draw(st.sampled_from([memory_id, target])),
-        "content": draw(st.sampled_from(["lives in Zürich", "茶が好き", "a  b.", "C++"])),
+        "content": draw(st.sampled_from(["lives in Zürich", "茶が好き", "a  b.", "C++", _OWED])),
         "valid_from": at(begins),
         "valid_to": None if ends is None else at(ends),
         "recorded_at": at(draw(st.integers(0, 200))),
         "expires_at": draw(st.none() | st.just(at(500))),
     }
+    if draw(st.booleans()):
+        fields["curated_at"] = at(draw(st.integers(0, 100)))
     if draw(st.booleans()):
         fields["embedding"] = None
     if draw(st.booleans()):
@@ -251,6 +293,10 @@ def _again_and_again() -> list[Outcome]:
         outcomes.append(
             outcome_of(number, events, extractor="openai", model="large", usage=Usage(calls=number))
         )
+    for number, minutes in enumerate((88, 90, 89), start=8):
+        turn_id = turn_number(number)
+        memory_id = ids.memory_id(ids.outcome_id(GENERATION, turn_id), 0)
+        outcomes.append(outcome_of(number, _curated_again(first, memory_id, turn_id, minutes)))
     deferral = Deferral(
         conversation_id="one", cause=DeferralCause.SESSION, occurred_at=NOON, received_at=NOON
     )
@@ -259,6 +305,29 @@ def _again_and_again() -> list[Outcome]:
         settled = Settled(turn_id=turn_number(5), turn_offset=5, closing=closing)
         outcomes.append(outcome_of(number, [], settled=(settled,), closes="session-end"))
     return outcomes
+
+
+def _curated_again(first: UUID, memory_id: UUID, turn_id: UUID, minutes: int) -> list[MemoryEvent]:
+    """Return every sort of a person's decision about one version, and the end of another."""
+    moment = at(minutes)
+    right = memory(memory_id, turn_id, curated_at=moment, content=_OWED)
+    return [
+        MemoryVouched(memory_id=first, turn_id=turn_id, actor="ann", vouched_at=moment),
+        MemoryPinned(
+            memory_id=first, pinned=minutes == 89, turn_id=turn_id, actor="ann", pinned_at=moment
+        ),
+        MemoryCorrected(corrects=first, memory=right, actor="ann", suppresses=_KEYS),
+        _flagged(turn_id, minutes, reference=first),
+        _flagged(turn_id, minutes + 100),
+        MemoriesDeleted(
+            # It stands for others, which goes with the first of them.
+            memory_ids=(memory_id,),
+            suppresses=_KEYS[:1],
+            turn_id=turn_id,
+            actor="ann",
+            deleted_at=moment,
+        ),
+    ]
 
 
 AGAIN_AND_AGAIN = _again_and_again()

@@ -20,6 +20,7 @@ from projections.canonical_rows import (
     rejection_row_of_fold,
     row_of_columns,
     row_of_fold,
+    suppression_row,
     waiting_row_of_columns,
     waiting_row_of_fold,
 )
@@ -101,6 +102,7 @@ async def _table_and_fold(
         for flag_id, row in state.flags.items()
     ]
     folded += [rejection_row_of_fold(rejection) for rejection in state.rejected.values()]
+    folded += [f"{key.hex()} {suppression_row(at)}" for key, at in state.suppressed.items()]
     folded += [
         f"{on.day} {on.extractor} {on.model} {spent.closings} {spent.turns} "
         f"{list(spent.usage.model_dump().values())}"
@@ -137,6 +139,8 @@ async def _rows(projection: Projection, writer: LogWriter) -> list[str]:
         rows += [waiting_row_of_columns(columns) for _, _, *columns in await found.fetchall()]
         found = await connection.execute(_QUERIES["select_flags"], asked, binary=True)
         rows += [flag_row_of_columns(columns) for _, *columns in await found.fetchall()]
+        found = await connection.execute(_QUERIES["select_suppressions"], asked, binary=True)
+        rows += [f"{key.hex()} {suppression_row(at)}" for _, key, at in await found.fetchall()]
         found = await connection.execute(_QUERIES["select_rejections"], asked, binary=True)
         return rows + [rejection_row_of_columns(columns) for _, *columns in await found.fetchall()]
 
