@@ -50,6 +50,8 @@ def one_line(text: str) -> str:
     A joiner stays between two characters beyond ASCII, and a selector behind one that it can
     change: elsewhere they show nothing, and a row of them can spell what nobody reads.
     """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     kept: list[str] = []
     for character in _UNSEEN.sub("", text):
         before = kept[-1] if kept else " "

@@ -25,8 +25,14 @@ async def read_rows(
     Raises:
         ReadModelUnavailable: the read model cannot be reached.
     """
-    (rows,) = await _read(read_model, subject, "begin_reading", [query], parameters)
-    return rows
+    async with read_model.connection() as connection:
+        cursor = connection.cursor(binary=True, row_factory=dict_row)
+        # What a pipeline sends up to its end is one transaction, so the naming ends with it: that
+        # spares two statements that would begin and end one.
+        async with connection.pipeline():
+            await name_subjects(connection, [subject])
+            await cursor.execute(query, parameters)
+        return list(await cursor.fetchall())
 
 
 async def read_answers(
@@ -34,28 +40,16 @@ async def read_answers(
 ) -> list[list[Row]]:
     """Return the rows that each of some queries finds, all of them in one state of the tables.
 
-    Raises:
-        ReadModelUnavailable: the read model cannot be reached.
-    """
-    return await _read(read_model, subject, "begin_reading_one_state", queries, parameters)
-
-
-async def _read(
-    read_model: ReadModel,
-    subject: UUID,
-    begin: str,
-    queries: Sequence[str],
-    parameters: Mapping[str, Any],
-) -> list[list[Row]]:
-    """Ask queries where only one subject's rows can be seen.
-
     Beginning, naming the subject, the queries and the end travel together. psycopg's own
     transaction block would wait for an answer after each of them.
+
+    Raises:
+        ReadModelUnavailable: the read model cannot be reached.
     """
     async with read_model.connection() as connection:
         cursors = [connection.cursor(binary=True, row_factory=dict_row) for _ in queries]
         async with connection.pipeline():
-            await connection.execute(_QUERIES[begin])
+            await connection.execute(_QUERIES["begin_reading_one_state"])
             await name_subjects(connection, [subject])
             for cursor, query in zip(cursors, queries, strict=True):
                 await cursor.execute(query, parameters)

@@ -30,7 +30,7 @@ from projections.recall_question import (
     Question,
 )
 from projections.recall_rows import SubjectRows
-from projections.recall_selection import Selected, rank, select
+from projections.recall_selection import Selected, rank, select, tokens_of_frame
 from projections.recall_waiting import WAIT_S, wait_closed
 from projections.recall_weights import MEANING_WEIGHT, Weighed, weigh
 from projections.recalled import (
@@ -114,6 +114,7 @@ class Recall:
         self._clock = clock
         self._policies = policies
         self._tokens = tokens
+        self._frame_tokens = tokens_of_frame(tokens)
         self._meaning_weight = meaning_weight
 
     async def recall(
@@ -202,6 +203,7 @@ class Recall:
             policy,
             limit=limit,
             budget_tokens=question.budget_tokens,
+            frame_tokens=self._frame_tokens,
             counter=self._tokens,
         )
         return RecallResult(

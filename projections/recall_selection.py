@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from projections.injection import block, note
+from projections.injection import note
 from projections.near_duplicates import Saying
 from projections.recall_explanation import Verdict
 from projections.recall_held import Held
@@ -160,6 +160,7 @@ def select(
     *,
     limit: int,
     budget_tokens: int,
+    frame_tokens: int,
     counter: TokenCounter,
 ) -> Selected:
     """Fill the block.
@@ -174,10 +175,10 @@ def select(
         policy: its shares are applied.
         limit: the most memories that the question may bring.
         budget_tokens: the most tokens of the block.
+        frame_tokens: those of them that it takes before there is a note in it.
         counter: counts them.
     """
-    frame = counter.count("\n".join([BLOCK_START, FRAME, BLOCK_END]))
-    room = max(budget_tokens - frame, 0)
+    room = max(budget_tokens - frame_tokens, 0)
     filled = _Block(counter=counter, sayings=sayings, tokens_left=room)
     always = [place for place in ranked.always if place in sayings]
     for place in always:
@@ -192,10 +193,16 @@ def select(
         filled.offer(place, Verdict.SIMILAR if weighed.similar[place] else Verdict.WORDS)
         brought += place in filled.taken
     filled.retry(always, ranked.always)
-    return _selected(ranked, filled, budget_tokens)
+    used = frame_tokens + room - filled.tokens_left if filled.taken else 0
+    return _selected(ranked, filled, used=used, budget_tokens=budget_tokens)
 
 
-def _selected(ranked: Ranked, filled: _Block, budget_tokens: int) -> Selected:
+def tokens_of_frame(counter: TokenCounter) -> int:
+    """Return what the block takes before there is a note in it."""
+    return counter.count("\n".join([BLOCK_START, FRAME, BLOCK_END]))
+
+
+def _selected(ranked: Ranked, filled: _Block, *, used: int, budget_tokens: int) -> Selected:
     order = [place for place in ranked.always if place in filled.taken]
     # Stable: within each sort the order stays.
     order.sort(key=lambda place: not filled.sayings[place].memory.pinned)
@@ -203,7 +210,6 @@ def _selected(ranked: Ranked, filled: _Block, budget_tokens: int) -> Selected:
     memories = tuple(filled.sayings[place].memory for place in order)
     counted = Counter(filled.verdicts.values())
     unread = len(ranked.near) - len(ranked.wanted)
-    used = filled.counter.count(block(memories)) if memories else 0
     return Selected(
         memories=memories,
         verdicts=filled.verdicts,

@@ -90,7 +90,7 @@ class TokenUse:
     """How many tokens the block of notes takes.
 
     Attributes:
-        used: those of the block as plain text; 0 without notes.
+        used: those of the block as plain text, counted line by line; 0 without notes.
         budget: the most that it was given.
         counter: what counted: a tokenizer's name, or ``estimate``.
         exact: whether that is the tokenizer that was named for the model; an estimate is higher

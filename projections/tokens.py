@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,7 @@ _BEYOND: Final = 4.0
 _LATIN_END: Final = "\u024f"
 _TWO_BYTES_END: Final = "\u07ff"
 _BASIC_PLANE_END: Final = "\uffff"
+_LETTERS_AND_BLANK: Final = (string.ascii_letters + " ").encode()
 
 
 class EstimatedTokens:
@@ -41,12 +43,15 @@ class EstimatedTokens:
 
     def count(self, text: str) -> int:
         """Return how many tokens the text takes, rather too many than too few."""
-        return math.ceil(sum(map(_of_character, text)))
+        ascii_only = text.encode("ascii", "ignore")
+        signs = len(ascii_only.translate(None, _LETTERS_AND_BLANK))
+        tokens = _ASCII * (len(ascii_only) - signs) + _DIGIT_OR_SIGN * signs
+        if len(ascii_only) < len(text):
+            tokens += sum(_beyond_ascii(character) for character in text if character > "\x7f")
+        return math.ceil(tokens)
 
 
-def _of_character(character: str) -> float:
-    if character.isascii():
-        return _ASCII if character.isalpha() or character == " " else _DIGIT_OR_SIGN
+def _beyond_ascii(character: str) -> float:
     if character <= _LATIN_END:
         return _LATIN
     if character <= _TWO_BYTES_END:

@@ -34,6 +34,7 @@ _CLIENTS: Final = 8
 _SMALL_SHARE: Final = 100
 _SHARED_BUFFERS_MB: Final = 1024
 _WARM_UP: Final = 50
+_LIMIT: Final = 2 * MATCHES  # what is found by words comes beside
 _ROUNDS: Final = 5
 _SEED: Final = 7
 _TELL_EVERY: Final = 100_000
@@ -222,7 +223,7 @@ class _Client:
             user = self._users[int(self._random.integers(len(self._users)))]
             self._embedder.vector = user.question
             began = time.perf_counter()
-            result = await self._recall.recall(user.subject, "question", limit=MATCHES)
+            result = await self._recall.recall(user.subject, user.asks, limit=_LIMIT)
             asked.seconds.append(time.perf_counter() - began)
             asked.wanted += len(user.matches)
             asked.found += len(user.matches & {memory.memory_id for memory in result.memories})

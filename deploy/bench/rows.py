@@ -26,6 +26,12 @@ MATCHES: Final = 10
 MATCH_COSINE: Final = 0.8
 """How near; random vectors of 384 components lie below 0.3."""
 
+_WORDS_A_MEMORY: Final = 12
+_WORDS_A_QUESTION: Final = 6
+_VOCABULARY: Final = 5_000
+# Zipf's law: the n-th word comes an n-th as often as the first.
+_RANKS: Final = 1 / np.arange(1, _VOCABULARY + 1)
+_FREQUENCY: Final = _RANKS / _RANKS.sum()
 _BATCH: Final = 1_000
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _PROJECTOR: Final = load_queries("projections", "sql/projector.sql")
@@ -38,11 +44,13 @@ class BenchUser:
 
     Attributes:
         subject: its subject.
-        question: a vector of shape ``(dimension,)`` and length 1.
+        asks: a question in words, of which some stand in the user's memories.
+        question: its vector, of shape ``(dimension,)`` and length 1.
         matches: the memories that lie near to it: what a recall must find.
     """
 
     subject: UUID
+    asks: str
     question: Vectors
     matches: frozenset[UUID]
 
@@ -76,7 +84,7 @@ class Filler:
         for place in range(memories_a_user):
             for batch in _batches(range(users), _BATCH):
                 vectors = self._vectors(questions[batch], near=place in places)
-                memories = [_memory(place, user) for user in batch]
+                memories = [_memory(place, self._text(_WORDS_A_MEMORY)) for _ in batch]
                 await self._insert([subjects[user] for user in batch], memories, vectors)
                 if place in places:
                     for user, memory in zip(batch, memories, strict=True):
@@ -87,7 +95,12 @@ class Filler:
             # What autovacuum does by itself within minutes.
             await connection.execute(_BENCH["vacuum_memories"])
         return [
-            BenchUser(subject=subject, question=question, matches=frozenset(found))
+            BenchUser(
+                subject=subject,
+                asks=self._text(_WORDS_A_QUESTION),
+                question=question,
+                matches=frozenset(found),
+            )
             for subject, question, found in zip(subjects, questions, matches, strict=True)
         ]
 
@@ -104,6 +117,11 @@ class Filler:
         async with self._read_model.connection() as connection, connection.transaction():
             await name_subjects(connection, subjects)
             await connection.execute(_PROJECTOR["insert_memories"], columns)
+
+    def _text(self, words: int) -> str:
+        """Return words drawn as those of a language come: few of them often, most hardly ever."""
+        drawn = self._random.choice(_VOCABULARY, size=words, p=_FREQUENCY)
+        return " ".join(f"word{number}" for number in drawn)
 
     def _vectors(self, questions: Vectors, *, near: bool) -> Vectors:
         noise = self._unit_vectors(len(questions))
@@ -122,10 +140,9 @@ class Filler:
         return unit
 
 
-def _memory(place: int, user: int) -> Memory:
+def _memory(place: int, content: str) -> Memory:
     memory_id = uuid4()
     said = _BEGAN + timedelta(minutes=place)
-    content = f"Note {place} of user {user}: the meeting moved to room {place % 97}."
     return Memory(
         memory_id=memory_id,
         lineage_id=memory_id,

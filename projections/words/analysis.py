@@ -43,11 +43,11 @@ class Word:
 
     Attributes:
         text: as it was asked, without case.
-        forms: the hashes of the forms it is looked for by; any of them is a match.
+        forms: the hashes of the forms it is looked for by, at least one; any of them is a match.
     """
 
     text: str
-    forms: frozenset[int]
+    forms: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,9 +85,9 @@ def question_words(text: str) -> list[Word]:
 
     At most ``QUESTION_WORDS_MAX``: of a longer question the beginning counts.
     """
-    found: dict[frozenset[int], Word] = {}
+    found: dict[tuple[int, ...], Word] = {}
     for written, forms in _words(text, whole=False):
-        word = Word(written, frozenset(form_hash(form) for form in forms))
+        word = Word(written, tuple(form_hash(form) for form in forms))
         found.setdefault(word.forms, word)
         if len(found) == QUESTION_WORDS_MAX:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -27,12 +28,12 @@ class WordScores:
         share: how much of the question's matter is matched: the weights of the matched words over
             those of all, 0 to 1, shape ``(memories,)``. Unlike ``bm25`` it means the same for every
             question and user.
-        matched: which word is matched where, shape ``(memories, words)``.
+        holding: for each word the memories that hold it.
     """
 
     bm25: NDArray[np.float64]
     share: NDArray[np.float64]
-    matched: NDArray[np.bool_]
+    holding: Sequence[NDArray[np.int64]]
 
 
 def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
@@ -44,29 +45,37 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
             among them.
     """
     memories = len(postings.lengths)
-    counts = _counts(words, postings)
-    matched = counts > 0
-    holding = matched.sum(axis=0)
-    # Never negative, as a word in more than half of all memories would otherwise make it.
-    weights = np.log1p((memories - holding + 0.5) / (holding + 0.5))
     mean = max(float(postings.lengths.mean()), 1.0) if memories else 1.0
     norm = K1 * (1 - B + B * postings.lengths / mean)
-    saturated = counts * (K1 + 1) / (counts + norm[:, np.newaxis])
-    total = float(weights.sum())
-    share = matched @ weights / total if total else np.zeros(memories)
-    return WordScores(bm25=saturated @ weights, share=share, matched=matched)
+    bm25, matched = np.zeros(memories), np.zeros(memories)
+    holding: list[NDArray[np.int64]] = []
+    total = 0.0
+    for word in words:
+        rows, counts = _found(word, postings)
+        # Never negative, as a word in more than half of all memories would otherwise make it.
+        weight = math.log1p((memories - len(rows) + 0.5) / (len(rows) + 0.5))
+        bm25[rows] += weight * counts * (K1 + 1) / (counts + norm[rows])
+        matched[rows] += weight
+        total += weight
+        holding.append(rows)
+    # Sums of the same numbers in another order may pass the whole by the last bit.
+    share = np.minimum(matched / total, 1.0) if total else matched
+    return WordScores(bm25=bm25, share=share, holding=holding)
 
 
-def _counts(words: Sequence[Word], postings: Postings) -> NDArray[np.float64]:
-    """Return how often each word occurs in each memory; of a word's forms the most frequent."""
-    counts = np.zeros((len(postings.lengths), len(words)))
-    pairs = sorted((form, place) for place, word in enumerate(words) for form in word.forms)
-    if not pairs:
-        return counts
-    forms = np.array([form for form, _ in pairs], dtype=np.uint32)
-    places = np.array([place for _, place in pairs])
-    # A form that two words share stands twice in a row: the first one is found.
-    at = np.minimum(np.searchsorted(forms, postings.forms), len(forms) - 1)
-    hits = np.flatnonzero(forms[at] == postings.forms)
-    np.maximum.at(counts, (postings.rows[hits], places[at[hits]]), postings.counts[hits])
-    return counts
+def _found(word: Word, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Return which memories hold a word, and how often; of its forms the one that comes more."""
+    rows, counts = _form_found(word.forms[0], postings)
+    for form in word.forms[1:]:
+        others, more = _form_found(form, postings)
+        both = np.zeros(len(postings.lengths), dtype=np.uint32)
+        both[rows] = counts
+        both[others] = np.maximum(both[others], more)
+        rows = np.flatnonzero(both)
+        counts = both[rows]
+    return rows, counts
+
+
+def _form_found(form: int, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    at = np.flatnonzero(postings.forms == form)
+    return postings.rows[at], postings.counts[at]
