@@ -1,4 +1,4 @@
-"""Reading single records of the turns topic again, by where they stand."""
+"""Reading single records of a topic again, by where they stand."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ _FETCH_WAIT_MS: Final = 20
 
 
 class KafkaTurnRecords:
-    """Reads turns that were deferred; one connection for all of them, made when it is needed.
+    """Reads records that stand already; one connection for all, made when it is needed.
 
     Reads follow one another in a thread of their own: a broker that is silent keeps none of those
     waiting that everything else of the process shares.
     """
 
-    def __init__(self, bootstrap: str, *, client_id: str) -> None:
+    def __init__(self, bootstrap: str, *, client_id: str, topic: str = TURNS) -> None:
         """Name the broker.
 
         Args:
             bootstrap: ``host:port[,host:port]``.
             client_id: the name under which the broker knows this process.
+            topic: whose records are read.
         """
+        self._topic = topic
         self._bootstrap = bootstrap
         self._client_id = client_id
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="turn-records")
@@ -81,20 +83,20 @@ class KafkaTurnRecords:
         """Read the wanted records of a run, through the others between them."""
         wanted, last = set(run), run[-1]
         found: list[LogRecord] = []
-        consumer.assign([TopicPartition(TURNS, partition, run[0])])
+        consumer.assign([TopicPartition(self._topic, partition, run[0])])
         heard_at = time.monotonic()
         while True:
             messages = consumer.consume(_BATCH, timeout=_POLL_S)
             if messages:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > _SILENCE_MAX_S:
-                raise LogUnavailable(f"{TURNS}[{partition}]: the broker ceased to answer")
+                raise LogUnavailable(f"{self._topic}[{partition}]: the broker ceased to answer")
             for message in messages:
                 error = message.error()
                 if error is not None:
                     if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
                         return found
-                    raise LogUnavailable(f"{TURNS}[{partition}]: {error.str()}")
+                    raise LogUnavailable(f"{self._topic}[{partition}]: {error.str()}")
                 record = reader.log_record(message)
                 if record.position.offset in wanted:
                     found.append(record)

@@ -137,7 +137,7 @@ def _nothing(happened: WhatHappened) -> str:
         case Closing.STORED if happened.touched is None:
             return "Something that was noted before was confirmed or changed"
         case Closing.STORED:
-            return "Done; nothing of it is held any more"
+            return "Done"
         case Closing.DEAD_LETTERED:
             return "Not noted: it could not be processed"
         case Closing.ERASED:

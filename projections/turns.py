@@ -13,10 +13,11 @@ from typing import Final
 from uuid import UUID
 
 from projections.memories import ListedMemory, listed_memory
-from projections.noted import WhatHappened, noted
+from projections.noted import Touched, WhatHappened, noted
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
 from projections.reading import Row, read_answers, read_rows
+from projections.touched import TouchedMemories
 from schemas.clock import utc_now
 from schemas.database import load_queries
 from schemas.errors import InvalidInput, UnknownTurn
@@ -156,6 +157,7 @@ class PostgresTurns:
         read_model: ReadModel,
         *,
         partitions: int,
+        touched: TouchedMemories | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Wire the parts.
@@ -163,10 +165,12 @@ class PostgresTurns:
         Args:
             read_model: the generation's tables.
             partitions: how many partitions the topics have.
+            touched: tells what turns confirmed and withdrew; without it, that is told in general.
             clock: the current time, aware.
         """
         self._read_model = read_model
         self._partitions = partitions
+        self._touched = touched
         self._clock = clock
 
     async def account(self, subject: UUID | None, turn_id: UUID) -> TurnAccount:
@@ -196,7 +200,7 @@ class PostgresTurns:
             closing=_closing(row),
             waits_for=_waits_for(row),
             memories=memories,
-            touched=None,
+            touched=await self._touched_by(subject, row),
             refused=[one.reasons for one in rejected],
             flags=[flag.state for flag in flags],
         )
@@ -214,6 +218,24 @@ class PostgresTurns:
             noted=noted(happened),
             generation=self._read_model.generation,
         )
+
+    async def _touched_by(self, subject: UUID, row: Row) -> list[Touched] | None:
+        """Return what a turn confirmed and withdrew; ``None`` where that cannot be told."""
+        if _closing(row) is not Closing.STORED:
+            return []
+        if self._touched is None or row["events_offset"] is None:
+            return None
+        effects = await self._touched.of(
+            subject, row["turn_id"], row["partition"], row["events_offset"]
+        )
+        if effects is None:
+            return None
+        if not effects:
+            return []
+        asked = {"subject": subject, "memory_ids": [one.memory_id for one in effects]}
+        rows = await read_rows(self._read_model, subject, _QUERIES["select_contents"], asked)
+        contents = {held["memory_id"]: held["content"] for held in rows}
+        return [Touched(effect=one.effect, content=contents.get(one.memory_id)) for one in effects]
 
     async def page(
         self,

@@ -23,6 +23,7 @@ from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
 from deploy.processes.user_tokens import UserTokenHolders, user_token_router
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
+from processors.turn_records import KafkaTurnRecords
 from producers.append import TurnAppender
 from producers.command_routes import Caller, command_router
 from producers.commands import CommandAppender
@@ -50,6 +51,7 @@ from projections.recall_routes import recall_router
 from projections.recalls import PostgresRecalls
 from projections.routes import query_router
 from projections.tokens import token_counter
+from projections.touched import OutcomeRecords, TouchedMemories
 from projections.turn_routes import turn_router
 from projections.turns import PostgresTurns
 from schemas.commands import CuratedMemory
@@ -63,7 +65,7 @@ from schemas.log.admin import partition_count
 from schemas.log.producer import LogProducer
 from schemas.ports import Embedder
 from schemas.settings import Settings
-from schemas.topics import FILES, TURNS
+from schemas.topics import FILES, TURNS, memories_topic
 from schemas.user_tokens import UserTokens
 
 logger = logging.getLogger(__name__)
@@ -87,6 +89,11 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
         recall_log = RecallLog(producer, keyring.keys, partitions=settings.partitions)
+        outcomes = KafkaTurnRecords(
+            addresses.kafka_bootstrap,
+            client_id="memledger-gateway",
+            topic=memories_topic(settings.generation),
+        )
         app = make_app(
             settings,
             addresses,
@@ -95,6 +102,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             producer=producer,
             embedder=verified,
             recall_log=recall_log,
+            outcomes=outcomes,
         )
         async with (
             running_doors(app),
@@ -108,6 +116,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             logger.info("listening on http://%s:%d", settings.gateway_host, port)
             await stop.wait()
         await recall_log.close()
+        await outcomes.close()
 
 
 def make_app(
@@ -119,6 +128,7 @@ def make_app(
     producer: LogProducer,
     embedder: Embedder,
     recall_log: RecallLog | None = None,
+    outcomes: OutcomeRecords | None = None,
 ) -> FastAPI:
     """Return the application with every route.
 
@@ -131,6 +141,8 @@ def make_app(
         embedder: the embedder that the read model was built with.
         recall_log: records what was served; whoever gives none does not wait for what is under way
             when it ends.
+        outcomes: reads outcomes of the log again; without it, what a turn confirmed or withdrew is
+            told in general.
     """
     recall_log = recall_log or RecallLog(producer, keyring.keys, partitions=settings.partitions)
     app = FastAPI(
@@ -256,7 +268,11 @@ def make_app(
     )
     app.include_router(
         turn_router(
-            turns=PostgresTurns(read_model, partitions=settings.partitions),
+            turns=PostgresTurns(
+                read_model,
+                partitions=settings.partitions,
+                touched=None if outcomes is None else TouchedMemories(outcomes, keyring.keys),
+            ),
             authenticate=tenant_of,
             find_subject=find_subject,
         )

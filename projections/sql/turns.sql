@@ -4,7 +4,8 @@
 -- Return a record, how it closed, what it waits for, which recall it was answered with, which record
 -- settled it, and which turns it settled itself.
 SELECT
-    turns.turn_id, turns.partition, turns.turn_offset, turns.closing, waiting.cause AS waits_for,
+    turns.turn_id, turns.partition, turns.turn_offset, turns.closing,
+    coalesce(turns.settled_offset, turns.outcome_offset) AS events_offset, waiting.cause AS waits_for,
     turns.recall_id,
     (
         SELECT settling.turn_id FROM turns AS settling
@@ -23,6 +24,11 @@ FROM turns
 LEFT JOIN waiting_turns AS waiting
     ON waiting.subject = turns.subject AND waiting.turn_id = turns.turn_id
 WHERE turns.subject = %(subject)s AND turns.turn_id = %(turn_id)s;
+
+-- name: select_contents
+-- Return what memories say, those that are held.
+SELECT memory_id, content FROM memories
+WHERE subject = %(subject)s AND memory_id = ANY (%(memory_ids)s::uuid[]);
 
 -- name: select_caused
 -- Return the versions that a record's words caused, as the listing of memories shows them.

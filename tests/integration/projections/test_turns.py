@@ -12,8 +12,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.requests import Request
 
+from processors.turn_records import KafkaTurnRecords
 from projections.memories import Memories, MemoryState
 from projections.positions import TurnPosition
+from projections.touched import TouchedMemories
 from projections.turn_routes import turn_router
 from projections.turns import PostgresTurns, TurnAccount, TurnPage, TurnSummary
 from schemas import ids
@@ -21,6 +23,8 @@ from schemas.errors import InvalidInput, UnknownTurn
 from schemas.events import (
     FlagApproved,
     MemoryAdded,
+    MemoryConfirmed,
+    MemoryRetracted,
     MemorySuperseded,
     ProposalFlagged,
     ProposalRejected,
@@ -30,9 +34,10 @@ from schemas.flags import FlagState
 from schemas.http import install_problem_handlers
 from schemas.memory import Memory
 from schemas.records import Closing, DeferralCause
+from schemas.topics import memories_topic
 from tests.conftest import TestStores
 from tests.support.log_writer import AppendedTurn, LogWriter, at, memory
-from tests.support.projection import opened
+from tests.support.projection import Projection, opened
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +54,7 @@ class _Story:
         moved: it supersedes the memory of the first.
         approval: of the flag, which could not be carried out.
         still_open: nothing became of it yet.
+        repeated: it confirms the memory of the one that moved, and withdraws that of the first.
         added, flag: of the first.
     """
 
@@ -61,6 +67,7 @@ class _Story:
     moved: AppendedTurn
     approval: AppendedTurn
     still_open: AppendedTurn
+    repeated: AppendedTurn
     added: Memory
     flag: ProposalFlagged
 
@@ -108,6 +115,14 @@ async def _write(writer: LogWriter) -> _Story:
         approval, [approved, undone], closing=Closing.REJECTED, decided_at=at(30)
     )
     await writer.append(decided)
+    repeated = await writer.turn()
+    confirms = MemoryConfirmed(
+        memory_id=later.memory_id, turn_id=repeated.turn_id, quote="still", confirmed_at=at(40)
+    )
+    withdraws = MemoryRetracted(
+        memory_id=added.memory_id, turn_id=repeated.turn_id, quote="never", retracted_at=at(40)
+    )
+    await writer.append(writer.outcome(repeated, [confirms, withdraws]))
     return _Story(
         told=told,
         refused=refused,
@@ -118,6 +133,7 @@ async def _write(writer: LogWriter) -> _Story:
         moved=moved,
         approval=approval,
         still_open=await writer.turn(),
+        repeated=repeated,
         added=added,
         flag=flag,
     )
@@ -158,8 +174,9 @@ def test_every_record_tells_what_became_of_it(stores: TestStores) -> None:
             listed = await Memories(projection.read_model).list_memories(ann.subject, history=True)
             (noted,) = (await account(story.told)).memories
             assert noted in listed.memories
-            assert noted.state is MemoryState.SUPERSEDED
+            assert noted.state is MemoryState.RETRACTED
 
+            await _check_words(story, projection, ann)
             await _check_listing(story, turns, ann)
             closed = await turns.closed(ann.subject, story.approval.turn_id)
             assert closed is not None
@@ -175,6 +192,38 @@ def test_every_record_tells_what_became_of_it(stores: TestStores) -> None:
             await _check_route(turns, story, ann, ben)
 
     asyncio.run(scenario())
+
+
+async def _check_words(story: _Story, projection: Projection, ann: LogWriter) -> None:
+    """What was noted, in words: what was confirmed and withdrawn is read from the log again."""
+    records = KafkaTurnRecords(
+        projection.stores.kafka_bootstrap, client_id="test", topic=memories_topic("g1")
+    )
+    turns = PostgresTurns(
+        projection.read_model,
+        partitions=projection.stores.partitions,
+        touched=TouchedMemories(records, projection.keyring.keys),
+    )
+
+    async def noted(turn: AppendedTurn) -> tuple[str, ...]:
+        return (await turns.account(ann.subject, turn.turn_id)).noted
+
+    first = story.added.content
+    (later,) = (await turns.account(ann.subject, story.moved.turn_id)).memories
+    assert await noted(story.repeated) == (
+        f"Noted before, and confirmed: {later.content}",
+        f"Withdrawn: {first}",
+    )
+    assert (await noted(story.told))[0] == f"Noted: {first} (withdrawn since)"
+    assert await noted(story.moved) == (f"Noted: {later.content}",)
+    assert await noted(story.refused) == ("Not noted: something that is not worth keeping",)
+    assert await noted(story.waits) == ("Waiting: it is looked at later",)
+    assert await noted(story.still_open) == ("Not processed yet",)
+    await records.close()
+    untold = PostgresTurns(projection.read_model, partitions=projection.stores.partitions)
+    assert (await untold.account(ann.subject, story.repeated.turn_id)).noted == (
+        "Something that was noted before was confirmed or changed",
+    )
 
 
 async def _check_accounts(
@@ -220,6 +269,7 @@ async def _check_listing(story: _Story, turns: PostgresTurns, ann: LogWriter) ->
     assert not whole.more
     assert _closings(whole) == [
         (story.still_open.turn_id, None, 0, []),
+        (story.repeated.turn_id, "stored", 0, []),
         (story.approval.turn_id, "rejected", 0, ["unknown_reference"]),
         (story.moved.turn_id, "stored", 1, []),
         (

@@ -101,7 +101,7 @@ def test_what_was_confirmed_or_withdrawn_is_told_and_what_is_not_known_is_not_cl
         "No longer so: a note that is not held any more",
     )
     assert told(touched=None) == ("Something that was noted before was confirmed or changed",)
-    assert told(touched=()) == ("Done; nothing of it is held any more",)
+    assert told(touched=()) == ("Done",)
 
 
 @pytest.mark.parametrize("reason", list(RejectionReason), ids=lambda reason: str(reason.value))
