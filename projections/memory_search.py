@@ -104,7 +104,9 @@ class MemorySearch:
 def folded(text: str) -> str:
     """Return a text as it is compared: without case, accents and differences of form."""
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+    # Composed again: half of a Korean syllable is no word.
+    return unicodedata.normalize("NFC", plain)
 
 
 def _words(query: str) -> list[str]:
