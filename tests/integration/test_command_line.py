@@ -26,7 +26,7 @@ from deploy.home import Home
 from deploy.supervisor.children import is_alive
 from tests.support.brokers import broker_choice
 from tests.support.command import clean_environment, memledger
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -182,6 +182,7 @@ def test_an_assistant_reaches_its_own_users_memories_and_no_others(
             position = client.post("/v1/turns", json=turn).json()["position"]
             question = {"user_id": user, "query": text, "at_least": position}
             assert client.post("/v1/recall", json=question).json()["memories"]
+        of_mia = client.get("/v1/memories", params={"user_id": "mia"}).json()["memories"]
         tokens = {
             user: client.post("/v1/user-tokens", json={"user_id": user, "audience": "mcp"}).json()
             for user in ("mia", "noa")
@@ -192,26 +193,24 @@ def test_an_assistant_reaches_its_own_users_memories_and_no_others(
         told = httpx.post(address, json={}, headers={"authorization": key})
         assert (told.status_code, told.json()["code"]) == (401, "invalid_user_token")
 
-    async def listed(connection: Any, mode: Literal["auto", "legacy"]) -> list[str]:
-        async with McpClient(connection, mode=mode) as assistant:
-            answer = await assistant.call_tool("list_memories", {"user_id": "noa"})
-            assert not answer.is_error, answer.content
-            assert answer.structured_content is not None
-            return [note["content"] for note in answer.structured_content["notes"]]
-
     async def ask() -> None:
         command = StdioServerParameters(
             command=sys.executable,
             args=["-c", "from deploy.cli import main; main()", "mcp", "--user", "mia"],
             env={**clean_environment(), **running},
         )
-        assert await listed(command, "auto") == ["Mia plays the cello."]
+        assert await _listed(command, "auto") == ["Mia plays the cello."]
         for mode in ("auto", "legacy"):
             for user, text in (("mia", "Mia plays the cello."), ("noa", "Noa keeps bees.")):
                 headers = {"authorization": f"Bearer {tokens[user]['token']}"}
                 async with httpx2.AsyncClient(headers=headers) as http:
                     over_http = streamable_http_client(address, http_client=http)
-                    assert await listed(over_http, mode) == [text]
+                    assert await _listed(over_http, mode) == [text]
+        headers = {"authorization": f"Bearer {tokens['noa']['token']}"}
+        async with httpx2.AsyncClient(headers=headers) as http:
+            over_http = streamable_http_client(address, http_client=http)
+            await _remember_and_forget(over_http, of_mia[0]["memory_id"])
+        assert await _listed(command, "legacy") == ["Mia plays the cello."]
 
     asyncio.run(ask())
 
@@ -248,6 +247,41 @@ def test_what_was_served_for_a_turn_is_told_again_to_the_byte(
         assert (profile.json()["profile"], again.status_code) == ("", 304)
     shown = memledger("recalls", recall_id, "--user", "ria", "--json", environment=running)
     assert (shown.status, shown.json()["injection"]) == (0, served["injection"]), shown.errors
+
+
+async def _listed(connection: Any, mode: Literal["auto", "legacy"]) -> list[str]:
+    async with McpClient(connection, mode=mode) as assistant:
+        answer = await assistant.call_tool("list_memories", {"user_id": "noa"})
+        assert not answer.is_error, answer.content
+        assert answer.structured_content is not None
+        return [note["content"] for note in answer.structured_content["notes"]]
+
+
+async def _remember_and_forget(connection: Any, another: str) -> None:
+    """Remember and forget something of noa's; ``another`` is a memory of somebody else."""
+    async with McpClient(connection) as assistant:
+
+        async def notes() -> dict[str, str]:
+            answer = await assistant.call_tool("list_memories", {})
+            assert answer.structured_content is not None
+            listed = answer.structured_content["notes"]
+            return {note["content"]: note["memory_id"] for note in listed}
+
+        async def called(tool: str, arguments: Mapping[str, str]) -> bool:
+            return not (await assistant.call_tool(tool, dict(arguments))).is_error
+
+        async def there() -> str | None:
+            return (await notes()).get("Has a dog.")
+
+        async def gone() -> bool:
+            return "Has a dog." not in await notes()
+
+        assert await called("remember", {"content": "Has a dog."})
+        memory_id = await eventually(there, what="what was remembered")
+        assert not await called("forget", {"memory_id": another})
+        assert await called("forget", {"memory_id": memory_id})
+        await eventually(gone, what="what was forgotten to be gone")
+        assert list(await notes()) == ["Noa keeps bees."]
 
 
 def _api(running: Mapping[str, str]) -> httpx.Client:
