@@ -94,7 +94,7 @@ def row_of_columns(columns: Sequence[object], *, dimension: int) -> CanonicalRow
     values = dict(zip(MEMORY_COLUMNS, columns, strict=True))
     if values["words"] is None:
         values["words"] = packed_words(str(values["content"]), dimension)
-    return _spelled(values)
+    return spelled(values)
 
 
 def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRow:
@@ -120,14 +120,14 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
         "embedding": halves,
     }
     assert values.keys() == set(MEMORY_COLUMNS), "a memory has columns that no digest covers"  # noqa: S101 - a column left out would make every comparison worthless
-    return _spelled(values)
+    return spelled(values)
 
 
 def closed_turn_row(
     turn_id: UUID, closing: str | None, offset: int | None, settled_offset: int | None
 ) -> CanonicalRow:
     """Return the spelling of how a turn closed."""
-    return _spelled(
+    return spelled(
         {
             "turn_id": turn_id,
             "closing": closing,
@@ -147,7 +147,7 @@ def closed_turn_rows(closed: Mapping[UUID, ClosedTurn]) -> dict[UUID, CanonicalR
 
 def waiting_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
     """Return the spelling of a turn that waits, its columns in the order above."""
-    return _spelled(dict(zip(WAITING_COLUMNS, columns, strict=True)))
+    return spelled(dict(zip(WAITING_COLUMNS, columns, strict=True)))
 
 
 def waiting_row_of_fold(waiting: WaitingTurn, *, partition: int) -> CanonicalRow:
@@ -155,12 +155,12 @@ def waiting_row_of_fold(waiting: WaitingTurn, *, partition: int) -> CanonicalRow
     values: dict[str, object] = waiting.deferral.model_dump()
     values |= {"partition": partition, "turn_offset": waiting.turn_offset}
     assert values.keys() == set(WAITING_COLUMNS), "a deferral has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
-    return _spelled(values)
+    return spelled(values)
 
 
 def flag_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
     """Return the spelling of a flag, its columns in the order above."""
-    return _spelled(dict(zip(FLAG_COLUMNS, columns, strict=True)))
+    return spelled(dict(zip(FLAG_COLUMNS, columns, strict=True)))
 
 
 def flag_row_of_fold(flag_id: UUID, row: FlagRow, *, tenant: str | None) -> CanonicalRow:
@@ -175,24 +175,24 @@ def flag_row_of_fold(flag_id: UUID, row: FlagRow, *, tenant: str | None) -> Cano
         values |= row.decided.decision.model_dump(exclude={"event", "version"})
         values["decided_by_turn"] = row.decided.turn_id
     assert values.keys() == set(FLAG_COLUMNS), "a flag has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
-    return _spelled(values)
+    return spelled(values)
 
 
 def rejection_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
     """Return the spelling of an operation that was refused, its columns in the order above."""
-    return _spelled(dict(zip(REJECTION_COLUMNS, columns, strict=True)))
+    return spelled(dict(zip(REJECTION_COLUMNS, columns, strict=True)))
 
 
 def rejection_row_of_fold(rejection: Rejection) -> CanonicalRow:
     """Return the spelling of an operation that was refused in a fold."""
     values: dict[str, object] = asdict(rejection)
     assert values.keys() == set(REJECTION_COLUMNS), "a refusal has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
-    return _spelled(values)
+    return spelled(values)
 
 
 def suppression_row(suppressed_at: datetime) -> CanonicalRow:
     """Return the spelling of a statement that is not stored again, without its key."""
-    return _spelled({"suppressed_at": suppressed_at})
+    return spelled({"suppressed_at": suppressed_at})
 
 
 def digest_of(rows: Iterable[CanonicalRow]) -> str:
@@ -205,7 +205,8 @@ def digest_of(rows: Iterable[CanonicalRow]) -> str:
     return digest.hexdigest()
 
 
-def _spelled(values: Mapping[str, object]) -> CanonicalRow:
+def spelled(values: Mapping[str, object]) -> CanonicalRow:
+    """Return the one spelling of a row's columns."""
     return json.dumps(values, sort_keys=True, ensure_ascii=False, default=_plain)
 
 

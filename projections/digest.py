@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, Literal, TypeAlias
+from typing import Final
 from uuid import UUID
 
 from projections.canonical_rows import (
-    CanonicalRow,
     closed_turn_row,
     closed_turn_rows,
     digest_of,
@@ -25,9 +24,12 @@ from projections.canonical_rows import (
     waiting_row_of_columns,
     waiting_row_of_fold,
 )
+from projections.files.canonical_rows import rows_of_fold, rows_of_tables, subjects_with_files
+from projections.files.log_fold import FilesFold
 from projections.fold import SubjectState
 from projections.log_fold import FoldedPartition, LogFold
 from projections.read_model import ReadModel, count_waiting, name_every_subject
+from projections.row_keys import RowKey, Rows
 from projections.spending_digest import Sums, sums_differ
 from projections.turn_fold import ClosedTurn
 from schemas import ids
@@ -36,18 +38,10 @@ from schemas.errors import LogUnavailable
 from schemas.keyring import Keyring
 from schemas.log.admin import partition_count
 from schemas.partitioning import partition_for
-from schemas.topics import memories_topic
+from schemas.topics import FILES, memories_topic
 
 _QUERIES: Final = load_queries("projections", "sql/digest.sql")
 _SUBJECTS_A_READ: Final = 500
-
-RowKey: TypeAlias = (
-    tuple[Literal["memory", "turn", "waiting", "flag", "suppression"], UUID]
-    | tuple[Literal["rejection"], UUID, int]
-)
-Rows: TypeAlias = dict[RowKey, CanonicalRow]
-"""A subject's rows by the id of the memory, of the turn or of the flag, or by a suppression's key;
-what was refused, by the record that it was proposed for and its place there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,7 +49,8 @@ class _Table:
     """What the table holds of a subject.
 
     Attributes:
-        rows: memories, closed turns, turns that wait, flags, suppressions, and what was refused.
+        rows: memories, closed turns, turns that wait, flags, suppressions, what was refused, and
+            files with their commands and history.
         turns: the turns that were read and not buried, closed or not.
     """
 
@@ -72,8 +67,9 @@ class Difference:
         partition: its partition.
         table_digest: what the table's rows come to.
         log_digest: what the rows of the log's fold come to.
-        missing: ids of memories, turns and flags, keys of suppressions, and ids of records of whose
-            proposals something was refused, that the log has and the table has not.
+        missing: ids of memories, turns, flags, files and commands on files, keys of suppressions,
+            and ids of records of whose proposals something was refused, that the log has and the
+            table has not.
         surplus: ids of those that the table has and the log has not.
         changed: ids of those that both have, differently.
     """
@@ -96,7 +92,7 @@ class Comparison:
         positions: up to which offset of the memories topic, by partition.
         subjects: how many subjects were compared.
         rows: how many rows the log's fold has: memories, closed turns, turns that wait, flags,
-            suppressions and what was refused.
+            suppressions, what was refused, and files with their commands and history.
         unreadable: how many outcomes nobody can open: they change nothing, and are dead letters,
             unless the keys of their subject are missing.
         differences: the subjects that differ; none is what should be.
@@ -151,19 +147,13 @@ class ReadModelComparer:
         if partitions is None:
             raise LogUnavailable(f"the topic {self._topic} does not exist: check the generation")
         system = (await self._keyring.system_subject()).subject
-        log = LogFold(
-            self._bootstrap,
-            self._keyring,
-            generation=self._read_model.generation,
-            system_subject=system,
-            partitions=partitions,
-        )
+        log, files = self._folds(system, partitions)
         tally = _Tally(partitions=partitions)
         async with self._read_model.connection() as connection, connection.transaction():
             await connection.execute(_QUERIES["take_snapshot"])
             await name_every_subject(connection)
-            cursor = await connection.execute(_QUERIES["select_positions"], {"topic": self._topic})
-            positions = dict(await cursor.fetchall())
+            positions = await _positions(connection, self._topic)
+            files_positions = await _positions(connection, FILES)
             waiting = await count_waiting(connection)
             of_table = await self._subjects_of_table(connection, partitions)
             of_system: list[SubjectState] = []
@@ -171,12 +161,14 @@ class ReadModelComparer:
                 folded = await log.partition(partition, end=positions.get(partition, 0))
                 tally.unreadable += folded.unreadable
                 states = folded.states
+                kept = await files.partition(partition, end=files_positions.get(partition, 0))
                 # The system's records lie beside the turns that they are about, in any partition.
                 if system in states:
                     of_system.append(states.pop(system))
                 if await self._spending_differs(connection, partition, folded):
                     tally.spending_differs.append(partition)
-                subjects = (of_table.get(partition, set()) | states.keys()) - {system}
+                subjects = of_table.get(partition, set()) | states.keys() | kept.keys()
+                subjects -= {system}
                 for some in _chunks(subjects):
                     tables = await self._tables(connection, some, folded.erased_offsets)
                     for one in some:
@@ -188,6 +180,8 @@ class ReadModelComparer:
                             tenant=folded.tenants.get(one),
                             partition=partition,
                         )
+                        if one in kept:
+                            log_rows |= rows_of_fold(kept[one])
                         tally.add(one, table.rows, log_rows)
             tables = await self._tables(connection, [system], frozenset())
             table = tables.get(system, _Table())
@@ -205,12 +199,33 @@ class ReadModelComparer:
             embeddings_waiting=waiting,
         )
 
+    def _folds(self, system: UUID, partitions: int) -> tuple[LogFold, FilesFold]:
+        """Return what folds outcomes, and what folds commands on files."""
+        generation = self._read_model.generation
+        return (
+            LogFold(
+                self._bootstrap,
+                self._keyring,
+                generation=generation,
+                system_subject=system,
+                partitions=partitions,
+            ),
+            FilesFold(
+                self._bootstrap,
+                self._keyring,
+                generation=generation,
+                system_subject=system,
+                partitions=partitions,
+            ),
+        )
+
     async def _subjects_of_table(
         self, connection: Connection, partitions: int
     ) -> dict[int, set[UUID]]:
         cursor = await connection.execute(_QUERIES["select_subjects"], binary=True)
+        found = {subject for (subject,) in await cursor.fetchall()}
         subjects: dict[int, set[UUID]] = {}
-        for (subject,) in await cursor.fetchall():
+        for subject in found | await subjects_with_files(connection):
             subjects.setdefault(partition_for(subject, partitions), set()).add(subject)
         return subjects
 
@@ -218,7 +233,6 @@ class ReadModelComparer:
         self, connection: Connection, subjects: Sequence[UUID], erased_offsets: Collection[int]
     ) -> dict[UUID, _Table]:
         """Return the rows of subjects, but for turns of which the log says nothing any more."""
-        erased = await self._keyring.erased_among(subjects)
         asked = {"subjects": list(subjects)}
         found: defaultdict[UUID, _Table] = defaultdict(_Table)
         cursor = await connection.execute(_QUERIES["select_memories"], asked, binary=True)
@@ -240,6 +254,20 @@ class ReadModelComparer:
         for subject, key, suppressed_at in await cursor.fetchall():
             row = suppression_row(suppressed_at)
             found[subject].rows["suppression", UUID(bytes=key)] = row
+        for subject, rows in (await rows_of_tables(connection, subjects)).items():
+            found[subject].rows |= rows
+        await self._add_turns(connection, subjects, found, erased_offsets)
+        return found
+
+    async def _add_turns(
+        self,
+        connection: Connection,
+        subjects: Sequence[UUID],
+        found: defaultdict[UUID, _Table],
+        erased_offsets: Collection[int],
+    ) -> None:
+        erased = await self._keyring.erased_among(subjects)
+        asked = {"subjects": list(subjects)}
         cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
         for subject, turn_id, closing, offset, settled_offset in await cursor.fetchall():
             if subject in erased or offset in erased_offsets:
@@ -250,7 +278,6 @@ class ReadModelComparer:
                 )
             if offset is not None or closing is None:
                 found[subject].turns.add(turn_id)
-        return found
 
     async def _spending_differs(
         self, connection: Connection, partition: int, folded: FoldedPartition
@@ -331,6 +358,11 @@ class _Tally:
                 changed=_ids(one for one in both if table[one] != log[one]),
             )
         )
+
+
+async def _positions(connection: Connection, topic: str) -> dict[int, int]:
+    cursor = await connection.execute(_QUERIES["select_positions"], {"topic": topic})
+    return dict(await cursor.fetchall())
 
 
 def _ids(keys: Iterable[RowKey]) -> tuple[UUID, ...]:

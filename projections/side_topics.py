@@ -103,18 +103,29 @@ class SideApplier:
         """
         poison: list[Poison] = []
         for side in self._sides:
-            opened = _open(side, batch.beside.get(side.topic, ()), keys, poison)
+            opened = open_beside(side, batch.beside.get(side.topic, ()), keys, poison)
             if opened:
                 await side.apply(connection, opened)
         return poison
 
 
-def _open(
+def open_beside(
     side: SideTopic[Any],
     sealed: Sequence[SealedBeside],
     keys: Mapping[UUID, SubjectKeys | Erased],
     poison: list[Poison],
 ) -> list[OpenedBeside[Any]]:
+    """Open records of a side topic.
+
+    Args:
+        side: the topic.
+        sealed: the records.
+        keys: the state of every subject that they name.
+        poison: takes those that are of no use.
+
+    Returns:
+        The records, in their order, but for those of erased subjects and forgotten leaves.
+    """
     opened: list[OpenedBeside[Any]] = []
     for item in sealed:
         state = keys[item.header.subject]

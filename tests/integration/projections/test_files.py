@@ -16,6 +16,7 @@ from projections.files.answers import FileAnswers
 from projections.files.listings import FileListings
 from projections.files.projection import FilesTopic
 from projections.files.state import FileEventKind, SubjectFiles
+from projections.read_model import name_subjects
 from projections.side_topics import OpenedBeside
 from schemas import ids
 from schemas.errors import InvalidInput, RecordInvalid, ResultPending
@@ -141,6 +142,10 @@ def test_rows_are_the_fold_of_the_log_however_often_it_is_read(
             assert len(first["history"]) == 3 * 9 + 1
             assert await _dead_letters(projection) == 2
 
+            compared = await projection.compare()
+            assert compared.equal, compared.differences
+            assert compared.rows == sum(len(rows) for rows in first.values())
+
             await projection.reset_positions()
             await projection.catch_up()
             assert await _rows(projection) == first
@@ -149,6 +154,7 @@ def test_rows_are_the_fold_of_the_log_however_often_it_is_read(
                     assert await (await connection.execute(query)).fetchall() == []
 
             await _listed(projection, writers[0])
+            await _found_out(projection, writers[2])
             await _shortened(projection, writers[1], monkeypatch)
 
     asyncio.run(scenario())
@@ -252,8 +258,30 @@ async def _shortened(
     await projection.catch_up()
     (event,) = await _whole_history(listings, writer.keys.subject)
     assert (event.kind, event.characters) == (FileEventKind.EDITED, 24)
+    differ = {difference.subject for difference in (await projection.compare()).differences}
+    assert writer.keys.subject not in differ
     others = await projection.rows("SELECT count(*) FROM file_history")
-    assert others == [(1 + 9 + 10,)]
+    assert others == [(1 + 8 + 10,)]
+
+
+async def _found_out(projection: Projection, writer: FileWriter) -> None:
+    """Change a row of each table by hand; views are nobody's business."""
+    subject = writer.keys.subject
+    async with projection.read_model.connection() as connection, connection.transaction():
+        await name_subjects(connection, [subject])
+        for change in (
+            "UPDATE files SET content = 'x'",
+            "DELETE FROM file_history WHERE version = 5",
+            "UPDATE file_results SET is_error = NOT is_error",
+            "INSERT INTO file_views VALUES (%s, %s, now())",
+        ):
+            asked = (subject, uuid4()) if "%s" in change else None
+            await connection.execute(change, asked)
+    (difference,) = (await projection.compare()).differences
+    assert difference.subject == subject
+    # A file has the id of the command that made it.
+    assert set(difference.changed) == writer.results.keys()
+    assert (len(difference.missing), difference.surplus) == (1, ())
 
 
 @pytest.mark.parametrize(
