@@ -1,24 +1,26 @@
-"""``memledger remember``: a fact of one of the operator's own systems, by hand."""
+"""``memledger remember``: a fact of one of the operator's systems, or a person's statement."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import WAIT_S, carried_out, with_rules
+from deploy.cli.appending import (
+    Appenders,
+    SeenThrough,
+    actor_named,
+    append_and_see_through,
+)
+from deploy.cli.carried_out import WAIT_S, with_rules
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
-from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
-from producers.commands import CommandAppender
+from producers.curations_input import StatementInput, clean_statement
 from producers.facts_input import IMPORTANCE_DEFAULT, FactInput, clean_fact
-from producers.subject_records import Appended, SubjectRecords
-from projections.turns import ClosedRecord, PostgresTurns
+from producers.subject_records import Appended
+from schemas.errors import InvalidInput
 from schemas.memory import ABOUT_USER, MemoryKind
 from schemas.records import Closing
 from schemas.slots import Slot
@@ -37,19 +39,11 @@ BECAME: Final[Mapping[Closing, str]] = {
 _REMEMBERED: Final = (Closing.STORED, Closing.NOTHING_FOUND)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Remembered:
-    """Where a fact stands, and how its record closed, if that was seen."""
-
-    appended: Appended
-    closed: ClosedRecord | None
-
-
 @click.command()
 @click.argument("content")
 @user_options
-@click.option("--system", required=True, help="The system that knows it, such as orders.")
-@click.option("--type", "type_", required=True, help="What sort of fact it is there.")
+@click.option("--system", help="The system that knows it, such as orders.")
+@click.option("--type", "type_", help="What sort of fact it is there.")
 @click.option("--reference", help="The system's own name for it, such as an order's number.")
 @click.option(
     "--kind",
@@ -73,7 +67,14 @@ class _Remembered:
     show_default=True,
     help="1 (trivia) to 5 (safety).",
 )
-@click.option("--id", "client_id", help="The system's own id of it: given again, it counts once.")
+@click.option(
+    "--person",
+    is_flag=True,
+    help="A person states it, which outranks what a model proposes; without --system and --type.",
+)
+@click.option("--pinned", is_flag=True, help="Serve it whatever is asked; with --person.")
+@click.option("--actor", help="Who decides, with --person; by default, the user of this machine.")
+@click.option("--id", "client_id", help="Your own id of it: given again, it counts once.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 3600),
@@ -87,9 +88,12 @@ def remember(
     content: str,
     user: str,
     tenant: str,
-    system: str,
-    type_: str,
+    system: str | None,
+    type_: str | None,
     reference: str | None,
+    person: bool,
+    pinned: bool,
+    actor: str | None,
     kind: str,
     slot: str,
     about: str,
@@ -98,67 +102,81 @@ def remember(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Remember CONTENT, a fact that one of your own systems knows, as POST /v1/memories does."""
-    fact = clean_fact(
-        user_id=clean_identifier("--user", user),
-        content=content,
-        kind=MemoryKind(kind),
-        slot=Slot(slot),
-        about=about,
-        importance=importance,
-        system=system,
-        type_=type_,
-        reference=reference,
-        valid_from=None,
-        expires_at=None,
-        client_id=client_id,
+    """Remember CONTENT, which one of your systems knows or a person states: POST /v1/memories."""
+    told: dict[str, Any] = {
+        "user_id": clean_identifier("--user", user),
+        "content": content,
+        "kind": MemoryKind(kind),
+        "slot": Slot(slot),
+        "about": about,
+        "importance": importance,
+        "client_id": client_id,
+    }
+    of_person = {"--pinned": pinned or None, "--actor": actor}
+    of_system = {"--system": system, "--type": type_, "--reference": reference}
+    _require_none(
+        of_system if person else of_person, whose="a system's" if person else "a person's"
     )
-    remembered = asyncio.run(_remember(clean_identifier("--tenant", tenant), fact, timeout))
-    appended, closed = remembered.appended, remembered.closed
-    if as_json:
-        print_json(
-            {
-                "turn_id": str(appended.turn_id),
-                "position": appended.position,
-                "closing": None if closed is None else closed.closing.value,
-                "reasons": [] if closed is None else [one.value for one in closed.reasons],
-            }
+    remembered: FactInput | StatementInput
+    if person:
+        remembered = clean_statement(**told, pinned=pinned, actor=actor_named(actor))
+    else:
+        for name in ("--system", "--type"):
+            _require_there(name, of_system[name])
+        remembered = clean_fact(
+            **told,
+            system=system or "",
+            type_=type_ or "",
+            reference=reference,
+            valid_from=None,
+            expires_at=None,
         )
-    elif closed is None:
+    seen = asyncio.run(_remember(clean_identifier("--tenant", tenant), remembered, timeout))
+    _tell(seen, timeout, as_json=as_json)
+    if seen.closed is None or seen.closed.closing not in _REMEMBERED:
+        raise SystemExit(1)
+
+
+def _tell(seen: SeenThrough, timeout_s: float, *, as_json: bool) -> None:
+    if as_json:
+        print_json(seen.as_json)
+    elif seen.closed is None:
         click.echo(
-            f"memledger: not processed within {timeout:g} s: the fact stands in the log at "
-            f"{appended.position} and is processed once a worker comes to it; see "
+            f"memledger: not processed within {timeout_s:g} s: the fact stands in the log at "
+            f"{seen.appended.position} and is processed once a worker comes to it; see "
             "`memledger status`",
             err=True,
         )
     else:
-        click.echo(with_rules(BECAME.get(closed.closing, closed.closing.value), closed))
-    if closed is None or closed.closing not in _REMEMBERED:
-        raise SystemExit(1)
+        closing = seen.closed.closing
+        click.echo(with_rules(BECAME.get(closing, closing.value), seen.closed))
 
 
-async def _remember(tenant: str, fact: FactInput, timeout_s: float) -> _Remembered:
-    settings = running_settings()
-    addresses = resolve(settings)
-    await check_topics(settings, addresses)
-    async with AsyncExitStack() as parts:
-        embedder = await parts.enter_async_context(embedder_of(settings))
-        keyring = await parts.enter_async_context(keyring_of(settings, addresses))
-        read_model = await parts.enter_async_context(
-            read_model_of(settings, addresses, embedder, name="cli")
+def _require_none(options: Mapping[str, str | bool | None], *, whose: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidInput(
+                field=name,
+                problem=f"is {whose} alone",
+                remedy="leave it out, or say by --person who vouches for it",
+            )
+
+
+def _require_there(name: str, value: str | None) -> None:
+    if value is None:
+        raise InvalidInput(
+            field=name,
+            problem="is missing",
+            remedy="give it for a fact of a system; what a person states needs --person instead",
         )
-        producer = await parts.enter_async_context(
-            producer_of(addresses, name="remember", quiet=True)
-        )
-        records = SubjectRecords(keyring, producer, settings.partitions)
-        appended = await CommandAppender(records).remember(tenant, fact)
-        found = await keyring.subjects_for(tenant, [fact.user_id], create=False)
-        if fact.user_id not in found:  # erased since the fact was acknowledged
-            return _Remembered(appended=appended, closed=ClosedRecord(closing=Closing.ERASED))
-        closed = await carried_out(
-            PostgresTurns(read_model, partitions=settings.partitions),
-            subject=found[fact.user_id].subject,
-            record_id=appended.turn_id,
-            timeout_s=timeout_s,
-        )
-        return _Remembered(appended=appended, closed=closed)
+
+
+async def _remember(
+    tenant: str, remembered: FactInput | StatementInput, timeout_s: float
+) -> SeenThrough:
+    async def append(appenders: Appenders) -> Appended:
+        if isinstance(remembered, FactInput):
+            return await appenders.commands.remember(tenant, remembered)
+        return await appenders.curations.remember(tenant, remembered)
+
+    return await append_and_see_through(tenant, remembered.user_id, append, timeout_s=timeout_s)

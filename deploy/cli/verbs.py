@@ -17,12 +17,20 @@ from schemas.errors import (
     MemledgerError,
     UnknownFile,
     UnknownFlag,
+    UnknownMemory,
     UnknownRecall,
     UnknownTenant,
     UnknownTurn,
 )
 
-_UNKNOWN: Final = (UnknownFile, UnknownFlag, UnknownRecall, UnknownTenant, UnknownTurn)
+_UNKNOWN: Final = (
+    UnknownFile,
+    UnknownFlag,
+    UnknownMemory,
+    UnknownRecall,
+    UnknownTenant,
+    UnknownTurn,
+)
 """What an argument names that there is not."""
 
 _HELP_CHARACTERS_MAX: Final = 300
@@ -46,6 +54,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "turn": ("turns", "turn"),
         "remember": ("remembering", "remember"),
         "files": ("files", "files"),
+        "memory": ("curating", "memory"),
         "flags": ("flags", "flags"),
         "consolidate": ("consolidating", "consolidate"),
         "audit": ("auditing", "audit"),

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deploy.cli import main, remembering
+from deploy.cli.appending import SeenThrough
 from deploy.cli.carried_out import carried_out
-from deploy.cli.remembering import _Remembered
+from producers.curations_input import StatementInput
 from producers.facts_input import FactInput
 from producers.subject_records import Appended
 from projections.turns import ClosedRecord
@@ -37,10 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> li
     """What the log would be given; the fact closes as the test says."""
     calls: list[Any] = []
 
-    async def remember(*arguments: object) -> _Remembered:
+    async def remember(*arguments: object) -> SeenThrough:
         calls.append(arguments)
         appended = Appended(turn_id=UUID(int=7), partition=3, offset=17)
-        return _Remembered(
+        return SeenThrough(
             appended=appended,
             closed=getattr(request, "param", ClosedRecord(closing=Closing.STORED)),
         )
@@ -64,6 +65,22 @@ def test_a_fact_is_an_event_of_the_user_unless_it_is_told_otherwise(asked: list[
         provenance=Provenance(system="orders", type="order_late"),
     )
     assert (changed.kind, changed.slot, changed.client_id) == (MemoryKind.SEMANTIC, Slot.NOTE, "m")
+
+
+def test_what_a_person_states_needs_no_system(asked: list[Any]) -> None:
+    ran = run("Is vegan", "--user", "ann", "--person", "--pinned", "--actor", "eve")
+    assert ran.exit_code == 0, ran.stderr
+    ((_, statement, _),) = asked
+    assert statement == StatementInput(
+        user_id="ann",
+        content="Is vegan",
+        kind=MemoryKind.EPISODIC,
+        slot=Slot.EVENT,
+        about="user",
+        importance=3,
+        pinned=True,
+        actor="eve",
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,6 +113,10 @@ def test_what_came_of_a_fact_is_told(asked: list[Any], status: int, told: str) -
         ((*FACT, "--reference", ""), "provenance.reference"),
         (("x", "--user", "", *FACT[3:]), "--user"),
         (FACT[:3], "--system"),
+        (FACT[:5], "--type"),
+        ((*FACT, "--person"), "--system"),
+        ((*FACT, "--pinned"), "--pinned"),
+        ((*FACT, "--actor", "eve"), "--actor"),
     ],
 )
 def test_what_cannot_be_a_fact_is_refused_by_name(
