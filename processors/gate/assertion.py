@@ -187,12 +187,16 @@ def _is_unreal(own: str, sentence_start: int, start: int, end: int, content: str
             continue
         for found in pattern.finditer(own, sentence_start, end):
             # It rules the quote if nothing parts the two, or all of the quote is its clause.
-            ruled = own[found.end() : start] if found.end() <= start else own[found.end() : end]
+            ruled = own[found.end() : start]
+            if found.end() > start:
+                # The mark at its end parts it from nothing: many quote the whole sentence.
+                ruled = own[found.end() : end].rstrip(_SENTENCE_ENDS)
             if _CLAUSE_END.search(ruled) is None:
                 return True
     return False
 
 
+_SENTENCE_ENDS: Final = " .!\n"
 _CLAUSE_END: Final = re.compile(
     r"[,;:.!?\n]| - |\b(?:but|because|since|so|although|though|while|and (?:i|i'm|my|we|now))\b"
 )

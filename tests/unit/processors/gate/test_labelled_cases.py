@@ -18,6 +18,8 @@ from schemas.events import RejectionReason
 DECIDED_ELSEWHERE = {
     RejectionReason.ALREADY_PAST,
     RejectionReason.CONTRADICTION,
+    RejectionReason.CURATED,
+    RejectionReason.SUPPRESSED,
     RejectionReason.UNFOUNDED_MERGE,
     RejectionReason.UNKNOWN_REFERENCE,
     RejectionReason.NOTHING_TO_RETRACT,
