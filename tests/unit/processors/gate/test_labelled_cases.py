@@ -20,6 +20,7 @@ DECIDED_ELSEWHERE = {
     RejectionReason.CONTRADICTION,
     RejectionReason.CURATED,
     RejectionReason.SUPPRESSED,
+    RejectionReason.UNKNOWN_MEMORY,
     RejectionReason.UNFOUNDED_MERGE,
     RejectionReason.UNKNOWN_REFERENCE,
     RejectionReason.NOTHING_TO_RETRACT,
