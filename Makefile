@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_PROCESSES ?= 2
 
-.PHONY: demo test lint types check lock clean install schemas
+.PHONY: demo test lint types check lock clean install browser schemas
 
 install: $(STAMP)
 
@@ -20,8 +20,21 @@ $(STAMP): pyproject.toml requirements/lock.txt
 demo: install
 	@$(BIN)/memledger demo
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+
+# The page's tests drive Debian's own Chromium. Where it is missing and may not be installed, they
+# are left out and say so; with MEMLEDGER_TEST_BROWSER=chromium they fail instead.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing chromium and chromium-driver (about a minute, this once)"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+			--no-install-recommends chromium chromium-driver; } >/dev/null 2>&1 \
+			|| echo "they could not be installed: run \`apt-get install chromium chromium-driver\` to see why"; \
+	else \
+		echo "no chromium and chromedriver: install them to have the page tested in a browser"; \
+	fi
 
 check: lint types
 

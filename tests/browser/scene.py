@@ -1,0 +1,154 @@
+"""A pipeline with a gateway that a browser can reach, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, contextmanager
+from typing import Any, Final, TypeVar
+
+import httpx
+
+from deploy.addresses import Addresses
+from deploy.processes.gateway import make_app
+from deploy.processes.serving import serving
+from schemas.ports import Extraction, ExtractionRequest
+from schemas.proposals import Operation
+from schemas.settings import Settings
+from tests.conftest import TestStores
+from tests.support.one_process import TENANT, OneProcess, opened_pipeline
+
+Result = TypeVar("Result")
+
+_START_S: Final = 90.0
+
+
+class ScriptedExtractor:
+    """Proposes for each user turn what the test put down for it.
+
+    Attributes:
+        proposals: by user text, the operations.
+    """
+
+    name = "scripted"
+    model = "scripted"
+    prompt_hash = "scripted-1"
+    known_max = 0
+
+    def __init__(self) -> None:
+        self.proposals: dict[str, Sequence[Operation]] = {}
+
+    async def extract(self, request: ExtractionRequest) -> Extraction:
+        """Return what was put down."""
+        return Extraction(operations=tuple(self.proposals.get(request.turn.user_text, ())))
+
+
+class PageScene:
+    """What a test of the page may ask of the pipeline behind it.
+
+    Attributes:
+        url: where the gateway answers.
+        client: asks it with an API key.
+        process: the pipeline's parts.
+    """
+
+    def __init__(self, stores: TestStores) -> None:
+        """Hold the stores; :meth:`begin` starts everything."""
+        self._stores = stores
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="page-scene")
+        self._parts = AsyncExitStack()
+        self.extractor = ScriptedExtractor()
+        self.url = ""
+        self.client: httpx.Client
+        self.process: OneProcess
+
+    def begin(self) -> None:
+        """Start pipeline and gateway."""
+        self._thread.start()
+        api_key = self.ask(self._begin(), timeout_s=_START_S)
+        self.client = httpx.Client(
+            base_url=self.url, headers={"authorization": f"Bearer {api_key}"}, timeout=60
+        )
+
+    def end(self) -> None:
+        """Stop everything."""
+        try:
+            self.client.close()
+            self.ask(self._parts.aclose(), timeout_s=_START_S)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def ask(self, asked: Coroutine[Any, Any, Result], *, timeout_s: float = 30.0) -> Result:
+        """Return what a coroutine returns in the pipeline's own event loop."""
+        future: Future[Result] = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        return future.result(timeout_s)
+
+    def say(self, user: str, text: str, *operations: Operation) -> None:
+        """Have a turn processed for which the operations are proposed."""
+        self.extractor.proposals[text] = operations
+        turn = {"user_id": user, "conversation_id": "c", "user_text": text}
+        answer = self.client.post("/v1/turns", json=turn)
+        assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+        self.settled(user, answer.json()["position"])
+
+    def settled(self, user: str, position: str) -> None:
+        """Return once a user's records up to a position are processed."""
+        question = {"user_id": user, "query": "anything", "at_least": position}
+        while True:
+            answer = self.client.post("/v1/recall", json=question)
+            if answer.status_code != httpx.codes.GATEWAY_TIMEOUT:
+                assert answer.status_code == httpx.codes.OK, answer.text
+                return
+
+    def token(self, user: str, *, lifetime_s: int = 900, audience: str = "page") -> str:
+        """Return a user token."""
+        asked = {"user_id": user, "audience": audience, "lifetime_s": lifetime_s}
+        answer = self.client.post("/v1/user-tokens", json=asked)
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+        return str(answer.json()["token"])
+
+    def link(self, user: str, **options: Any) -> str:
+        """Return the address of a user's page."""
+        return f"{self.url}/memory#token={self.token(user, **options)}"
+
+    async def _begin(self) -> str:
+        stores = self._stores
+        enter = self._parts.enter_async_context
+        self.process = process = await enter(opened_pipeline(stores))
+        await enter(process.projecting())
+        await enter(process.working(self.extractor))
+        app = make_app(
+            Settings(
+                partitions=stores.partitions,
+                generation=stores.generation,
+                key_directory=stores.key_directory,
+            ),
+            Addresses(
+                database_url=stores.database_url,
+                keyring_url=stores.keyring_url,
+                kafka_bootstrap=stores.kafka_bootstrap,
+            ),
+            keyring=process.keyring,
+            read_model=process.read_model,
+            producer=process.producer,
+            embedder=process.embedder,
+        )
+        port = await enter(serving(app, host="127.0.0.1", port=0, variable=""))
+        self.url = f"http://127.0.0.1:{port}"
+        return await process.keyring.create_api_key(TENANT)
+
+
+@contextmanager
+def page_scene(stores: TestStores) -> Iterator[PageScene]:
+    """Yield a running scene."""
+    scene = PageScene(stores)
+    scene.begin()
+    try:
+        yield scene
+    finally:
+        scene.end()
