@@ -41,6 +41,7 @@ def page_link(*, user: str, tenant: str, minutes: int, url: str | None, as_json:
     user_id = clean_identifier("--user", user)
     name = clean_identifier("--tenant", tenant)
     settings = running_settings()
+    gateway_url = url or _gateway_url(settings)
     asyncio.run(_require_tenant(settings, name, user_id))
     token, said = UserTokens(SigningKeys(settings.keys_home)).mint(
         tenant=name,
@@ -49,7 +50,7 @@ def page_link(*, user: str, tenant: str, minutes: int, url: str | None, as_json:
         api_key_id=None,
         lifetime_s=int(timedelta(minutes=minutes).total_seconds()),
     )
-    link = link_with(url or _gateway_url(settings), token)
+    link = link_with(gateway_url, token)
     if as_json:
         print_json({"link": link, "user": user_id, "expires_at": said.expires_at})
     else:
