@@ -72,7 +72,13 @@ class Filler:
             memories_a_user: of each.
             told: called with the number of rows, now and then.
         """
-        subjects = [uuid4() for _ in range(users)]
+        return await self.fill_for([uuid4() for _ in range(users)], memories_a_user, told)
+
+    async def fill_for(
+        self, subjects: Sequence[UUID], memories_a_user: int, told: Callable[[int], None]
+    ) -> list[BenchUser]:
+        """Store the memories of some subjects, which have none; see :meth:`fill`."""
+        users = len(subjects)
         questions = self._unit_vectors(users)
         # Spread over the time of each user, so that they lie far apart.
         places = {

@@ -11,9 +11,11 @@ from typing import Any, Final
 from rich.console import Console
 
 from deploy.bench.appends import measure_appends
+from deploy.bench.exact_peer import measure_beside_exact_peer
 from deploy.bench.figures import Figure, rounded
 from deploy.bench.options import BenchSize
 from deploy.bench.pipeline import measure_pipeline
+from deploy.bench.recall_http import measure_recall_http
 from deploy.bench.recall_speed import measure_recall
 from deploy.bench.slow_model import measure_slow_model
 
@@ -25,6 +27,8 @@ BENCHES: Final[Mapping[str, Bench]] = MappingProxyType(
         "pipeline": measure_pipeline,
         "slow-model": measure_slow_model,
         "recall": measure_recall,
+        "recall-http": measure_recall_http,
+        "exact-peer": measure_beside_exact_peer,
     }
 )
 """Each bench by its name, in the order in which they run."""

@@ -1,0 +1,163 @@
+"""The whole request of a recall: through HTTP, the key, the keyring, Postgres and the notes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from typing import Any, Final
+
+import httpx
+import numpy as np
+import psutil
+from rich.console import Console
+
+from deploy.addresses import resolve, running_settings
+from deploy.bench.figures import Figure, at_most, percentiles_ms, rounded
+from deploy.bench.filling import DIMENSION, tell_rows
+from deploy.bench.options import BenchSize
+from deploy.bench.rows import BenchUser, Filler
+from deploy.bench.usage import POSTGRES, PipelineProcesses
+from deploy.home import Home, RunState
+from deploy.throwaway import throwaway_pipeline
+from deploy.wiring import embedder_of, keyring_of, read_model_of
+from schemas.errors import MemledgerError
+from schemas.settings import DEFAULT_TENANT
+
+P99_BOUND: Final = at_most(25)
+
+REQUESTS_PER_S: Final = 200
+_ROWS_SHARE: Final = 10
+_SECONDS_MAX: Final = 20
+_WARM_UP: Final = 200
+_CONNECTIONS_MAX: Final = 32
+_SEED: Final = 11
+
+
+def measure_recall_http(size: BenchSize, announce: Console) -> list[Figure]:
+    """Ask a gateway at a steady rate, whatever the answers take; Postgres has a core of its own."""
+    with throwaway_pipeline(
+        announce,
+        prefix="memledger-bench-",
+        purpose="the bench",
+        environment={
+            "MEMLEDGER_EXTRACTOR": "verbatim",
+            "MEMLEDGER_EMBEDDER": "hash",
+            "MEMLEDGER_EMBEDDER_DIMENSION": str(DIMENSION),
+        },
+        keep_stores=False,
+    ) as (home, state):
+        return asyncio.run(_measure(size, home, state, announce))
+
+
+async def _measure(size: BenchSize, home: Home, state: RunState, announce: Console) -> list[Figure]:
+    rows = max(size.memories_a_user, size.rows // _ROWS_SHARE)
+    users = await _filled_users(rows // size.memories_a_user, size.memories_a_user, announce)
+    requests = min(size.recalls, REQUESTS_PER_S * _SECONDS_MAX)
+    client = httpx.AsyncClient(
+        base_url=state.gateway_url,
+        headers={"Authorization": f"Bearer {home.api_key_file.read_text().strip()}"},
+        limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+    )
+    async with client:
+        with _postgres_apart(PipelineProcesses.of(home, state)):
+            lot = np.random.default_rng(_SEED)
+            await _ask_steadily(client, _drawn(users, min(_WARM_UP, requests), lot))
+            announce.print(f"· {requests:,} requests, {REQUESTS_PER_S} a second")
+            began = time.perf_counter()
+            seconds = await _ask_steadily(client, _drawn(users, requests, lot))
+            took = time.perf_counter() - began
+    found = percentiles_ms(seconds)
+    return [
+        Figure(
+            name="recall_http.p99",
+            value=found["p99"],
+            unit="ms",
+            bound=P99_BOUND,
+            details={
+                **found,
+                "rows": rows,
+                "memories_a_user": size.memories_a_user,
+                "requests": requests,
+                "requests_per_s": rounded(requests / took),
+                "cores": os.cpu_count(),
+            },
+        )
+    ]
+
+
+async def _filled_users(
+    users: int, memories_a_user: int, announce: Console
+) -> list[tuple[str, BenchUser]]:
+    """Give some users memories, and return them by their ids."""
+    settings = running_settings()
+    addresses = resolve(settings)
+    names = [f"user-{number}" for number in range(users)]
+    async with AsyncExitStack() as parts:
+        embedder = await parts.enter_async_context(embedder_of(settings))
+        keyring = await parts.enter_async_context(keyring_of(settings, addresses))
+        read_model = await parts.enter_async_context(
+            read_model_of(settings, addresses, embedder, name="bench")
+        )
+        keys = await keyring.subjects_for(DEFAULT_TENANT, names, create=True)
+        announce.print(f"· storing {memories_a_user:,} memories of each of {users:,} users")
+        filled = await Filler(read_model, seed=_SEED).fill_for(
+            [keys[name].subject for name in names], memories_a_user, tell_rows(announce)
+        )
+    return list(zip(names, filled, strict=True))
+
+
+def _drawn(
+    users: Sequence[tuple[str, BenchUser]], requests: int, lot: np.random.Generator
+) -> list[dict[str, Any]]:
+    asked = [users[int(place)] for place in lot.integers(len(users), size=requests)]
+    return [{"user_id": name, "query": user.asks} for name, user in asked]
+
+
+async def _ask_steadily(
+    client: httpx.AsyncClient, questions: Iterable[dict[str, Any]]
+) -> list[float]:
+    """Send each question when it is due; return what each took from then on.
+
+    A request that waits for those before it has waited: its time counts from when it was due.
+
+    Raises:
+        MemledgerError: one was not answered.
+    """
+    began = time.perf_counter()
+
+    async def ask(due: float, question: dict[str, Any]) -> float:
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        answer = await client.post("/v1/recall", json=question)
+        if answer.is_error:
+            raise MemledgerError(f"POST /v1/recall: {answer.status_code} {answer.text[:200]}")
+        return time.perf_counter() - due
+
+    return await asyncio.gather(
+        *(
+            ask(began + number / REQUESTS_PER_S, question)
+            for number, question in enumerate(questions)
+        )
+    )
+
+
+@contextmanager
+def _postgres_apart(processes: PipelineProcesses) -> Iterator[None]:
+    """Give Postgres the last core and everything else the others, where there are two."""
+    cores = sorted(psutil.Process().cpu_affinity())
+    postgres = processes.by_name[POSTGRES]
+    servers = [postgres, *postgres.children(recursive=True)]
+    others = [process for name, process in processes.by_name.items() if name != POSTGRES]
+    if len(cores) < 2:  # noqa: PLR2004 - one core for Postgres and one for the rest
+        yield
+        return
+    for process in servers:
+        process.cpu_affinity(cores[-1:])
+    for process in (*others, psutil.Process()):
+        process.cpu_affinity(cores[:-1])
+    try:
+        yield
+    finally:
+        psutil.Process().cpu_affinity(cores)
