@@ -284,6 +284,57 @@ async def _remember_and_forget(connection: Any, another: str) -> None:
         assert list(await notes()) == ["Noa keeps bees."]
 
 
+def test_what_a_person_decides_is_carried_out_and_outranks_what_is_read(
+    running: Mapping[str, str],
+) -> None:
+    whose: dict[str, Any] = {"user_id": "vera"}
+    said = {"conversation_id": "v", "occurred_at": "2026-01-01T08:00:00Z"}
+    with _api(running) as client:
+
+        def listed(**asked: bool) -> list[dict[str, Any]]:
+            answered = client.get("/v1/memories", params=whose | asked)
+            return list(answered.json()["memories"])
+
+        def carried_out(answered: httpx.Response) -> dict[str, Any]:
+            assert answered.status_code == HTTPStatus.ACCEPTED, answered.text
+            position = answered.json()["position"]
+            client.post("/v1/recall", json=whose | {"query": "x", "at_least": position})
+            turn = client.get(f"/v1/turns/{answered.json()['turn_id']}", params=whose)
+            return dict(turn.json())
+
+        words = whose | said | {"user_text": "I am a vegetarian."}
+        carried_out(client.post("/v1/turns", json=words))
+        (heard,) = listed()
+        path = f"/v1/memories/{heard['memory_id']}"
+        foreign = client.patch(path, json={"user_id": "noa", "pinned": True})
+        assert foreign.status_code == HTTPStatus.NOT_FOUND
+        right = whose | {"content": "Is a vegan", "importance": 5, "pinned": True}
+        told = carried_out(client.patch(path, json=right))
+        assert [memory["content"] for memory in told["memories"]] == ["Is a vegan"]
+        (memory,) = listed()
+        assert (memory["content"], memory["source"]) == ("Is a vegan", "curation")
+        assert memory["pinned_at"] is not None
+        assert {one["state"] for one in listed(history=True)} == {"live", "retracted"}
+        hello = client.post("/v1/recall", json=whose | {"query": "hello"}).json()
+        assert [served["content"] for served in hello["memories"]] == ["Is a vegan"]
+
+        late = carried_out(client.post("/v1/turns", json=words | {"turn_id": "late"}))
+        assert late["closing"] == "rejected"
+        ran = memledger(
+            *("memory", "delete", memory["memory_id"], "--user", "vera", "--yes", "--json"),
+            environment=running,
+        )
+        assert (ran.status, ran.json()["closing"]) == (0, "stored"), ran.errors
+        assert listed(history=True) == []
+        gone = client.delete(path, params=whose)
+        assert (gone.status_code, gone.json()["code"]) == (HTTPStatus.NOT_FOUND, "unknown_memory")
+        stated = whose | {"content": "Plays chess", "kind": "semantic", "slot": "routine"}
+        for _ in range(2):
+            carried_out(client.post("/v1/memories", json=stated | {"source": "person", "id": "1"}))
+        (chess,) = listed()
+        assert (chess["content"], chess["confirmations"]) == ("Plays chess", 0)
+
+
 def _api(running: Mapping[str, str]) -> httpx.Client:
     """Return a client of the running gateway with the key of its home."""
     home = Home(Path(running["MEMLEDGER_HOME"]))
