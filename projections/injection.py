@@ -25,11 +25,17 @@ from schemas.injection import (
     XML_SINCE,
     InjectionForm,
 )
-from schemas.memory import ABOUT_USER, Precision, Source
+from schemas.memory import ABOUT_USER, MemoryKind, Precision, Source
 
 ANTHROPIC_BETA: Final = "mid-conversation-system-clear-at-2026-08-21"
 """What the header ``anthropic-beta`` must name where a message says when it is cleared; as
 ``anthropic`` 2.14 lists it in ``types/anthropic_beta_param.py``."""
+
+HOW_TO_ANSWER: Final = "how to answer"
+"""Marks a note that tells how the assistant should behave; the frame says what it may do."""
+
+_PARENTHESES: Final = str.maketrans({"(": "[", ")": "]", "\uff08": "[", "\uff09": "]"})
+"""Of whom a note speaks stands in parentheses, and cannot end them to mark the note otherwise."""
 
 Message: TypeAlias = dict[str, str]
 """One entry of ``messages``, as a provider's interface spells it."""
@@ -43,7 +49,7 @@ class Notable(Protocol):
     """What a note is made of; every memory that is served or listed has it.
 
     Attributes:
-        content, about, source: as in a memory.
+        content, about, source, kind: as in a memory.
         valid_from, valid_from_precision: since when it is true, and how exactly that was told.
         valid_to: until when it was true; ``None`` while it is.
     """
@@ -56,6 +62,9 @@ class Notable(Protocol):
 
     @property
     def source(self) -> Source: ...  # noqa: D102 - described with the class
+
+    @property
+    def kind(self) -> MemoryKind: ...  # noqa: D102 - described with the class
 
     @property
     def valid_from(self) -> datetime: ...  # noqa: D102 - described with the class
@@ -75,6 +84,7 @@ class NoteLine:
         content: what it says.
         about: of whom it speaks.
         source: who vouches for it.
+        is_rule: whether it tells how to answer.
         since: the date since when it holds, as exactly as it was told.
         until: the date until when it held; ``None`` while it does.
     """
@@ -82,6 +92,7 @@ class NoteLine:
     content: str
     about: str
     source: Source
+    is_rule: bool
     since: str
     until: str | None
 
@@ -145,6 +156,7 @@ def line_of(memory: Notable) -> NoteLine:
         content=memory.content,
         about=memory.about,
         source=memory.source,
+        is_rule=memory.kind is MemoryKind.PROCEDURAL,
         since=as_told(memory.valid_from, memory.valid_from_precision),
         until=None if memory.valid_to is None else _date(memory.valid_to),
     )
@@ -171,17 +183,21 @@ def write_note(line: NoteLine, form: InjectionForm) -> str:
 
 def _as_text(line: NoteLine) -> str:
     dates = line.since if line.until is None else f"{line.since} to {line.until}"
+    marks = [HOW_TO_ANSWER] if line.is_rule else []
     if line.source is Source.ASSISTANT:
-        of_whom = " (said by the assistant)"
-    else:
-        of_whom = "" if line.about == ABOUT_USER else f" (about {escaped(line.about)})"
-    return f"{NOTE_PREFIX}{dates}{of_whom}: {escaped(line.content)}"
+        marks.append("said by the assistant")
+    elif line.about != ABOUT_USER:
+        marks.append(f"about {escaped(line.about).translate(_PARENTHESES)}")
+    marked = f" ({', '.join(marks)})" if marks else ""
+    return f"{NOTE_PREFIX}{dates}{marked}: {escaped(line.content)}"
 
 
 def _as_element(line: NoteLine) -> str:
     attributes = {XML_SINCE: line.since}
     if line.until is not None:
         attributes["until"] = line.until
+    if line.is_rule:
+        attributes["on"] = HOW_TO_ANSWER
     if line.source is Source.ASSISTANT:
         attributes["said-by"] = "assistant"
     elif line.about != ABOUT_USER:

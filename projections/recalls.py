@@ -20,7 +20,7 @@ from schemas.database import load_queries
 from schemas.errors import UnknownRecall
 from schemas.injection import TEMPLATE, InjectionForm
 from schemas.keyring import Erased
-from schemas.memory import Precision, Source
+from schemas.memory import MemoryKind, Precision, Source
 from schemas.recalls import block_digest
 
 _QUERIES: Final = load_queries("projections", "sql/recalls.sql")
@@ -219,6 +219,7 @@ def _line(memory: Row, until: str | None) -> NoteLine:
         content=memory["content"],
         about=memory["about"],
         source=Source(memory["source"]),
+        is_rule=memory["kind"] == MemoryKind.PROCEDURAL.value,
         since=as_told(memory["valid_from"].astimezone(UTC), precision),
         until=until,
     )

@@ -47,8 +47,8 @@ WHERE subject = %(subject)s AND recall_id = %(recall_id)s AND served_at >= %(kep
 -- name: select_served
 -- Return the versions that a recall served and that are still there, as far as their notes need them.
 SELECT
-    memories.memory_id, memories.content, memories.about, memories.source, memories.valid_from,
-    memories.valid_from_precision
+    memories.memory_id, memories.kind, memories.content, memories.about, memories.source,
+    memories.valid_from, memories.valid_from_precision
 FROM recalls, memories
 WHERE recalls.subject = %(subject)s AND recalls.recall_id = %(recall_id)s
     AND memories.subject = %(subject)s AND memories.memory_id = ANY (recalls.memory_ids);
