@@ -8,7 +8,7 @@ absolute: a best hit that is not near enough is no hit, and nothing is scaled to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid4
@@ -17,10 +17,11 @@ import numpy as np
 
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
+from projections.reading import Row
 from projections.recall_explaining import explain as explained
 from projections.recall_explaining import listed
 from projections.recall_explanation import Candidate, Explanation, Verdict
-from projections.recall_held import NOTHING_HELD
+from projections.recall_held import NOTHING_HELD, Held
 from projections.recall_policies import Policies
 from projections.recall_question import (
     BUDGET_TOKENS_MAX,
@@ -172,8 +173,11 @@ class Recall:
                 self._read_model, subject, position, partition=partition, wait_s=self._wait_s
             )
         now = self._clock()
-        rows = None
-        held = NOTHING_HELD
+        held: Held = NOTHING_HELD
+        if subject is not None:
+            rows: SubjectRows | None = None
+        held: Held = NOTHING_HELD
+        probable: Sequence[Row] = ()
         if subject is not None:
             rows = SubjectRows(
                 read_model=self._read_model,
@@ -182,7 +186,7 @@ class Recall:
                 question=question,
                 now=now,
             )
-            held = await rows.held((await self._embedder.embed([question.text]))[0])
+            held, probable = await rows.held((await self._embedder.embed([question.text]))[0])
         weighed = weigh(
             held,
             question_words(question.text),
@@ -195,7 +199,7 @@ class Recall:
         wanted = dict.fromkeys((*ranked.always, *ranked.wanted))
         if explain:
             wanted |= dict.fromkeys(listed(weighed, ranked))
-        sayings = {} if rows is None else await rows.whole(held, list(wanted))
+        sayings = {} if rows is None else await rows.whole(held, list(wanted), probable)
         selected = select(
             ranked,
             sayings,

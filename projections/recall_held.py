@@ -89,7 +89,7 @@ def held_of(row: Row) -> Held:
     marks = np.frombuffer(row["marks"] or b"", ">i2").astype(np.int64)
     pinned = (marks & _PINNED) != 0
     pinned_s = np.full(len(cosine), np.nan)
-    pinned_s[pinned] = _seconds(row["pinned_at"])
+    pinned_s[pinned] = _seconds(row["pinned_ats"])
     postings = unpacked_words(row["words"] or b"")
     if not row["stored"] == len(cosine) == len(marks) == len(postings.lengths):
         raise RuntimeError(
@@ -97,7 +97,7 @@ def held_of(row: Row) -> Held:
         )
     return Held(
         cosine=np.minimum(cosine, 1.0),
-        valid_from_s=_seconds(row["valid_from"]),
+        valid_from_s=_seconds(row["valid_froms"]),
         importance=marks >> _IMPORTANCE_SHIFT,
         episodic=(marks & _EPISODIC) != 0,
         procedural=(marks & _PROCEDURAL) != 0,
@@ -121,9 +121,9 @@ NOTHING_HELD: Final = held_of(
         "stored": 0,
         "memory_ids": None,
         "cosines": None,
-        "valid_from": None,
+        "valid_froms": None,
         "marks": None,
-        "pinned_at": None,
+        "pinned_ats": None,
         "words": None,
         "turns_next": None,
         "first_open": None,

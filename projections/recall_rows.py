@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,9 @@ from schemas.memory import Confidence, MemoryKind, Precision, Source
 from schemas.ports import Vectors
 from schemas.slots import Slot
 from schemas.topics import TURNS
+
+PROBABLE_BEYOND_LIMIT: Final = 10
+"""How many more of what is near in meaning are read at once: for what words lift above others."""
 
 _QUERIES: Final = load_queries("projections", "sql/recall.sql")
 
@@ -43,50 +47,68 @@ class SubjectRows:
     question: Question
     now: datetime
 
-    async def held(self, vector: Vectors) -> Held:
+    async def held(self, vector: Vectors) -> tuple[Held, Sequence[Row]]:
         """Return what weighs all memories that hold, against the question's vector.
 
+        Returns:
+            What weighs them, and the rows of those that are most probably served.
+
         Raises:
             ReadModelUnavailable: the read model cannot be reached.
         """
-        (row,) = await self._read(
-            "weigh_now" if self.question.of_now else "weigh_then",
-            vectors=HalfVectors([halves_of(vector)]),
-            turns_topic=TURNS,
-            partition=self.partition,
-        )
-        return held_of(row)
+        asked = self._asked() | {
+            "vectors": HalfVectors([halves_of(vector)]),
+            "turns_topic": TURNS,
+            "partition": self.partition,
+        }
+        if not self.question.of_now:
+            (first,) = await self._read("weigh_then", asked)
+            return held_of(first), ()
+        asked |= {
+            "min_similarity": self.question.min_similarity,
+            "probable": self.question.limit + PROBABLE_BEYOND_LIMIT,
+        }
+        first, *probable = await self._read("weigh_now", asked)
+        return held_of(first), probable
 
-    async def whole(self, held: Held, places: Sequence[int]) -> dict[int, Saying]:
+    async def whole(
+        self, held: Held, places: Sequence[int], probable: Sequence[Row]
+    ) -> dict[int, Saying]:
         """Return the memories at some places; one that is gone or has ended since is missing.
 
+        Args:
+            held: what weighs them.
+            places: the places.
+            probable: rows that :meth:`held` returned; others are read.
+
         Raises:
             ReadModelUnavailable: the read model cannot be reached.
         """
-        if not places:
-            return {}
         at = {held.memory_id(place): place for place in places}
-        found: dict[int, Saying] = {}
-        statement = "serve_now" if self.question.of_now else "serve_then"
-        for row in await self._read(statement, memory_ids=list(at)):
-            place = at[row["memory_id"]]
-            cosine = float(held.cosine[place])
-            score = None if cosine != cosine else cosine  # noqa: PLR0124 - only NaN differs from itself
-            found[place] = Saying.of(_memory(row, score), row["embedding"])
-        return found
-
-    async def _read(self, statement: str, **parameters: object) -> list[Row]:
-        question = self.question
-        asked: dict[str, object] = {
-            "subject": self.subject,
-            "model": self.read_model.embedder,
-            **parameters,
+        rows = [row for row in probable if row["memory_id"] in at]
+        lacking = at.keys() - {row["memory_id"] for row in rows}
+        if lacking:
+            statement = "serve_now" if self.question.of_now else "serve_then"
+            rows += await self._read(statement, self._asked() | {"memory_ids": list(lacking)})
+        return {
+            at[row["memory_id"]]: _saying(row, float(held.cosine[at[row["memory_id"]]]))
+            for row in rows
         }
+
+    def _asked(self) -> dict[str, object]:
+        question = self.question
+        asked: dict[str, object] = {"subject": self.subject, "model": self.read_model.embedder}
         if question.of_now:
-            asked["now"] = self.now
-        else:
-            asked |= {"as_of": question.as_of, "known_at": question.known_at}
+            return asked | {"now": self.now}
+        return asked | {"as_of": question.as_of, "known_at": question.known_at}
+
+    async def _read(self, statement: str, asked: dict[str, object]) -> list[Row]:
         return await reading.read_rows(self.read_model, self.subject, _QUERIES[statement], asked)
+
+
+def _saying(row: Row, cosine: float) -> Saying:
+    score = None if math.isnan(cosine) else cosine
+    return Saying.of(_memory(row, score), row["embedding"])
 
 
 def _memory(row: Row, score: float | None) -> RecalledMemory:

@@ -6,6 +6,15 @@ ALTER TABLE memories ADD COLUMN words bytea;
 -- Numbers of hashes do not compress; beside a vector there is room for them in the row.
 ALTER TABLE memories ALTER COLUMN words SET STORAGE PLAIN;
 
+-- What recall weighs besides, in one small number: importance times 16, and then one bit each for
+-- episodic, procedural, of the highest importance for the user's safety, and pinned.
+ALTER TABLE memories ADD COLUMN marks smallint NOT NULL GENERATED ALWAYS AS (
+    importance * 16
+    + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
+    + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
+    + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+) STORED;
+
 CREATE INDEX memories_without_words ON memories (subject) WHERE words IS NULL;
 
 -- All that recall weighs lies beside the vector, so that it reads the table for what it serves alone.
@@ -15,8 +24,7 @@ BEGIN
         DROP INDEX memories_recall;
         CREATE INDEX memories_recall ON memories (subject)
             INCLUDE (
-                memory_id, embedding_model, expires_at, embedding, kind, slot, importance,
-                valid_from, pinned_at, words
+                memory_id, embedding_model, expires_at, embedding, marks, valid_from, pinned_at, words
             )
             WHERE valid_to IS NULL AND retracted_at IS NULL AND merged_into IS NULL;
     END IF;

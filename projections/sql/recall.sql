@@ -6,36 +6,11 @@
 -- the same place in each column.
 
 -- name: weigh_now
--- Return what weighs the memories that hold now, with how far this answer reaches.
-SELECT
-    count(*) AS stored,
-    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
-    string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_from,
-    -- Importance, and then one bit each: episodic, procedural, for safety, pinned.
-    string_agg(
-        int2send(
-            (
-                importance * 16
-                + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
-                + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
-                + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
-            )::smallint
-        ),
-        ''::bytea
-    ) AS marks,
-    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_at,
-    string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
-    (
-        SELECT next_offset FROM positions
-        WHERE topic = %(turns_topic)s AND partition = %(partition)s
-    ) AS turns_next,
-    (
-        SELECT min(turn_offset) FROM turns WHERE subject = %(subject)s AND closing IS NULL
-    ) AS first_open
-FROM (
+-- Return what weighs the memories that hold now, with how far this answer reaches, in the first row; and
+-- in others, whole, those that are most probably served: what always is, and what is near in meaning.
+WITH held AS MATERIALIZED (
     SELECT
-        memory_id, kind, slot, importance, valid_from, pinned_at, words,
+        memory_id, marks, valid_from, pinned_at, words,
         CASE WHEN embedding_model = %(model)s
             -- A vector of length 0 has no direction: its distance is no number.
             THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
@@ -47,7 +22,53 @@ FROM (
         AND retracted_at IS NULL
         AND merged_into IS NULL
         AND (expires_at IS NULL OR expires_at > %(now)s)
-) AS held;
+),
+probable AS (
+    (
+        SELECT memory_id FROM held
+        -- Procedural, for the user's safety, or pinned: see the column.
+        WHERE marks & 14 <> 0
+        LIMIT %(probable)s
+    )
+    UNION
+    (
+        SELECT memory_id FROM held
+        -- What is no number is greater than all numbers here.
+        WHERE cosine >= %(min_similarity)s AND cosine <> 'NaN'
+        ORDER BY cosine DESC
+        LIMIT %(probable)s
+    )
+)
+SELECT
+    count(*) AS stored,
+    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
+    string_agg(float4send(cosine), ''::bytea) AS cosines,
+    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_froms,
+    string_agg(int2send(marks), ''::bytea) AS marks,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
+    string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
+    (
+        SELECT next_offset FROM positions
+        WHERE topic = %(turns_topic)s AND partition = %(partition)s
+    ) AS turns_next,
+    (
+        SELECT min(turn_offset) FROM turns WHERE subject = %(subject)s AND closing IS NULL
+    ) AS first_open,
+    NULL::uuid AS memory_id, NULL::uuid AS lineage_id, NULL AS kind, NULL AS content, NULL AS slot,
+    NULL AS about, NULL::smallint AS importance, NULL AS confidence, NULL AS source,
+    NULL::uuid AS turn_id, NULL AS quote, NULL::timestamptz AS valid_from,
+    NULL AS valid_from_precision, NULL::timestamptz AS valid_to, NULL::timestamptz AS recorded_at,
+    NULL::jsonb AS provenance, NULL::boolean AS pinned, NULL::halfvec AS embedding
+FROM held
+UNION ALL
+SELECT
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    memories.memory_id, lineage_id, kind, content, slot, about, importance, confidence, source,
+    turn_id, quote, valid_from, valid_from_precision, valid_to, recorded_at, provenance,
+    pinned_at IS NOT NULL,
+    CASE WHEN embedding_model = %(model)s THEN embedding END
+FROM probable
+JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = probable.memory_id;
 
 -- name: serve_now
 -- Return some memories, as far as they still hold.
@@ -65,15 +86,15 @@ WHERE subject = %(subject)s
     AND (expires_at IS NULL OR expires_at > %(now)s);
 
 -- name: weigh_then
--- Return the same for another moment: what was true at as_of, as far as it was known at known_at.
+-- Return the first row of the same for another moment: what was true at as_of, as far as it was known at known_at.
 -- Without as_of: what was held to be true at known_at. Without known_at: with what is known now.
 -- A valid_to that was learnt after known_at counts as open; of the versions of a lineage that then
 -- seem to hold at one time, the one that began last is meant. What another version stands for is left
 -- out, unless that was learnt after known_at, or the other one was not true yet at as_of.
 WITH known AS (
     SELECT
-        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding, kind, slot,
-        importance, pinned_at, words,
+        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding, marks,
+        pinned_at, words,
         CASE
             WHEN closed_recorded_at > %(known_at)s::timestamptz THEN NULL
             ELSE valid_to
@@ -93,7 +114,7 @@ WITH known AS (
 ),
 held AS (
     SELECT DISTINCT ON (lineage_id)
-        memory_id, kind, slot, importance, valid_from, pinned_at, words,
+        memory_id, marks, valid_from, pinned_at, words,
         CASE WHEN embedding_model = %(model)s
             THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
             ELSE 'NaN'
@@ -114,19 +135,9 @@ SELECT
     count(*) AS stored,
     string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
     string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_from,
-    string_agg(
-        int2send(
-            (
-                importance * 16
-                + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
-                + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
-                + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
-            )::smallint
-        ),
-        ''::bytea
-    ) AS marks,
-    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_at,
+    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_froms,
+    string_agg(int2send(marks), ''::bytea) AS marks,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
     string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
         SELECT next_offset FROM positions

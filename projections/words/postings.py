@@ -26,9 +26,9 @@ _HEADER_NUMBERS: Final = 2
 
 # nbtree's BTMaxItemSize of 8 KiB pages: an entry of recall's index holds no more.
 _ENTRY_BYTES_MAX: Final = 2_704
-# Beside vector and words: entry header, subject, memory, times, kind, slot, importance, the
-# embedder's name of at most 200 bytes, and what alignment and lengths take.
-_ENTRY_BYTES_OTHERS: Final = 360
+# Beside vector and words: entry header, subject, memory, marks, times, the embedder's name
+# of at most 200 bytes, and what alignment and lengths take.
+_ENTRY_BYTES_OTHERS: Final = 320
 _INDEXED_DIMENSION_MAX: Final = 1_000
 _FORMS_MAX: Final = 500
 

@@ -51,6 +51,8 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         "subject": user.subject,
         "model": read_model.embedder,
         "vectors": HalfVectors([halves_of(user.question)]),
+        "min_similarity": _NEAR,
+        "probable": _MEMORIES,
         "turns_topic": "turns",
         "partition": 0,
         "now": utc_now(),
@@ -64,6 +66,6 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         explained = await connection.execute("EXPLAIN " + _RECALL["weigh_now"], asked)
         plan = "\n".join(str(line) for (line,) in await explained.fetchall())
         cursor = connection.cursor(binary=True, row_factory=dict_row)
-        (row,) = await (await cursor.execute(_RECALL["weigh_now"], asked)).fetchall()
+        row, *_ = await (await cursor.execute(_RECALL["weigh_now"], asked)).fetchall()
     near = np.count_nonzero(held_of(row).cosine >= _NEAR)
     return plan, near == len(user.matches)
