@@ -20,7 +20,7 @@ from deploy.mcp.client import TIMEOUT_S, Caller, GatewayClient
 from deploy.mcp.tools import memory_server
 from deploy.processes.mcp_door import InProcessCalls
 from deploy.processes.user_tokens import UserTokenHolders
-from schemas.errors import MemledgerError
+from schemas.errors import InputTooLarge, MemledgerError
 from schemas.http import bearer_token, problem_of
 from schemas.user_tokens import Audience
 
@@ -79,15 +79,25 @@ class McpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         try:
-            token = bearer_token(Request(scope))
-            said = await self._holders.holder(token, Audience.MCP)
+            request = Request(scope)
+            said = await self._holders.holder(token := bearer_token(request), Audience.MCP)
             self._admit(said.tenant)
+            _require_small(request)
         except MemledgerError as error:
             await problem_of(error)(scope, receive, send)
             return
         access = AccessToken(token=token, client_id=said.tenant, subject=said.user_id, scopes=[])
         scope["user"] = AuthenticatedUser(access)
         await self._answering(scope, receive, send)
+
+
+def _require_small(request: Request) -> None:
+    """Refuse a body that says that it is too large; the SDK ends one that only is."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > REQUEST_BYTES_MAX:
+        raise InputTooLarge(
+            field="body", problem=f"has more than {REQUEST_BYTES_MAX} bytes", remedy="send less"
+        )
 
 
 def _caller(calls: InProcessCalls) -> Caller:

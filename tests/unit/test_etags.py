@@ -36,6 +36,10 @@ class _Door:
                 raise self.failure
             return JSONResponse(self.content)
 
+        @self.app.get("/v1/half")
+        async def half() -> JSONResponse:
+            return JSONResponse(self.content, status_code=207)
+
         @self.app.get("/v1/stream")
         async def stream() -> StreamingResponse:
             async def parts() -> AsyncIterator[bytes]:
@@ -129,9 +133,10 @@ def test_other_methods_addresses_and_streams_are_left_alone() -> None:
         for answer in (
             await client.post("/v1/memories", headers=everything),
             await client.get("/outside", headers=everything),
+            await client.get("/v1/half", headers=everything),
             await client.get("/v1/stream", headers=everything),
         ):
-            assert answer.status_code == 200
+            assert answer.status_code in (200, 207)
             assert "etag" not in answer.headers
         assert answer.json() == ["a", "b"]
 

@@ -215,7 +215,9 @@ def test_requests_count_against_the_tenants_rate() -> None:
 def test_a_body_that_is_too_large_is_refused_unread() -> None:
     async def act(site: _Site) -> None:
         answer = await site.post(site.token("ann"), {**INITIALIZE, "pad": "a" * 300_000})
-        assert answer.status_code == 413
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert answer.headers["content-type"] == MEDIA_TYPE
+        assert site.gateway.asked == []
 
     _play(act)
 
