@@ -69,7 +69,7 @@ _SIZE = BenchSize()
 def bench(names: tuple[str, ...], *, check: bool, as_json: bool, **size: int) -> None:
     """Measure what this machine does against the bounds that memledger is held to.
 
-    Without a BENCH all of them run, one after the other, about six minutes. Each starts stores of
+    Without a BENCH all of them run, one after the other, about ten minutes. Each starts stores of
     its own in a temporary directory and removes them; what DATABASE_URL and KAFKA_BOOTSTRAP name is
     left alone. A figure is good for comparing with others of the same run: leave the machine idle.
 
@@ -78,6 +78,8 @@ def bench(names: tuple[str, ...], *, check: bool, as_json: bool, **size: int) ->
     pipeline    turns a second, CPU by process, accepted to recallable
     slow-model  the same with a model that takes 500 ms, 300 at once
     recall      without the embedder's call: 10,000 and 1,000,000 rows, 8 clients
+    recall-http the whole request at 200 a second, with a tenth of the rows
+    exact-peer  beside the exact search of mem0 over the same rows, a tenth of them
     """  # noqa: D301 - click keeps the lines of a paragraph that begins with a real backspace
     announce = Console(stderr=True, highlight=False)
     before = machine()

@@ -34,6 +34,9 @@ _FIGURES = {
     "recall.large_against_small": True,
     "recall.with_8_clients": True,
     "recall.matches_found": True,
+    "recall_http.p99": True,
+    "exact_peer.times_faster": True,
+    "exact_peer.matches_found": True,
 }
 
 
