@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
+from projections.files.listings import FileListings, ListedFile
 from projections.memories import LIMIT_MAX, ListedMemory, Memories, MemoryPage
 from schemas.clock import utc_now
 
@@ -17,28 +18,34 @@ FORMAT: Final = "memledger-export-1"
 
 HOLDS: Final = (
     "every memory of the user that is stored: those that hold now, and those that were replaced, "
-    "withdrawn, merged or have expired; each with its times and the exact words that caused it"
+    "withdrawn, merged or have expired; each with its times and the exact words that caused it; "
+    "and every file that assistants keep about the user, as it is now"
 )
 LEAVES_OUT: Final = (
     "the conversations themselves, of which the chat application has its own copy; what was "
-    "deleted or refused, of which nothing is kept that could be shown; and the vectors by which "
-    "memories are found"
+    "deleted or refused, of which nothing is kept that could be shown; what the files held before; "
+    "and the vectors by which memories are found"
 )
 
 _MEMORY: Final = TypeAdapter(ListedMemory)
+_FILE: Final = TypeAdapter(ListedFile)
 
 
 class Export:
-    """Reads a subject's memories page by page and writes them as one document."""
+    """Reads a subject's memories and files page by page and writes them as one document."""
 
-    def __init__(self, memories: Memories, *, page_size: int = LIMIT_MAX) -> None:
+    def __init__(
+        self, memories: Memories, files: FileListings, *, page_size: int = LIMIT_MAX
+    ) -> None:
         """Wire an export.
 
         Args:
             memories: lists what there is.
+            files: lists the files that assistants keep.
             page_size: how many versions are held in memory at a time.
         """
         self._memories = memories
+        self._files = files
         self._page_size = page_size
 
     async def begin(self, subject: UUID | None, user_id: str) -> AsyncIterator[bytes]:
@@ -77,7 +84,27 @@ class Export:
             if page.next_cursor is None:
                 break
             page = await self._page(subject, page.next_cursor)
-        yield b"\n],\n" + _json({"count": count, "complete": True})[1:] + b"\n"
+        yield b'\n],\n"files": ['
+        number = 0
+        async for file in self._written_files(subject):
+            yield (b",\n" if number else b"\n") + file
+            number += 1
+        counts = {"count": count, "files_count": number, "complete": True}
+        yield b"\n],\n" + _json(counts)[1:] + b"\n"
+
+    async def _written_files(self, subject: UUID | None) -> AsyncIterator[bytes]:
+        cursor: str | None = None
+        while True:
+            page = await self._files.page(subject, cursor=cursor)
+            for file in page.files:
+                # One at a time: all of a user's together are more than a page of memories.
+                content = await self._files.content(subject, file.path)
+                if content is not None:
+                    told = _FILE.dump_python(file, mode="json")
+                    yield _json({**told, "content": content})
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     async def _page(self, subject: UUID | None, cursor: str | None) -> MemoryPage:
         return await self._memories.list_memories(

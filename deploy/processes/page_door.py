@@ -15,6 +15,7 @@ from producers.curations import CurationAppender
 from producers.own_routes import own_curation_router
 from projections.export import Export
 from projections.export_routes import export_router
+from projections.files.listings import FileListings
 from projections.memories import Memories
 from projections.memory_search import MemorySearch
 from projections.own_routes import own_router
@@ -52,7 +53,7 @@ class PageDoor:
 def add_page_door(app: FastAPI, door: PageDoor) -> None:
     """Add the page, its data, and the export that the page shares with the holders of API keys."""
     memories = Memories(door.read_model)
-    export = Export(memories)
+    export = Export(memories, FileListings(door.read_model))
     holder = page_holder(UserTokenHolders(door.tokens, door.keyring), door.admit)
     app.include_router(
         own_user_router(holder=holder, pause=door.keyring.pause, set_paused=door.keyring.set_paused)

@@ -20,6 +20,7 @@ from deploy.processes.user_tokens import UserTokenHolders
 from projections import memories, reading, turns
 from projections.export import Export
 from projections.export_routes import export_router
+from projections.files.listings import FileListings
 from projections.memories import Memories
 from projections.memory_search import MemorySearch
 from projections.own_routes import own_router
@@ -118,7 +119,7 @@ async def opened(database_url: str) -> AsyncIterator[Site]:
         site = Site(tables, client, UserTokens(_Keys()), subjects, set(), set(), [])
         holder = page_holder(UserTokenHolders(site.tokens, site), site.admit)
         listing = Memories(tables.read_model, clock=lambda: NOON)
-        export = Export(listing)
+        export = Export(listing, FileListings(tables.read_model))
 
         async def authenticate(request: Request) -> str:
             token = bearer_token(request)

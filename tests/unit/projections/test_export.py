@@ -5,19 +5,61 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from projections.export import FORMAT, Export
+from projections.files.listings import LIMIT_DEFAULT, FileListings, FilePage, ListedFile
 from projections.memories import Memories, MemoryState
 from schemas.errors import ReadModelUnavailable
+from tests.support.log_writer import NOON
 from tests.unit.projections.listed import Listed, version
+
+
+class KeptFiles(FileListings):
+    """Two files in two pages; one of them is deleted before it is read."""
+
+    def __init__(self) -> None:
+        """Need no read model."""
+
+    async def page(
+        self,
+        subject: UUID | None,  # noqa: ARG002 - the listing's own signature
+        *,
+        unread_days: int | None = None,
+        cursor: str | None = None,
+        limit: int = LIMIT_DEFAULT,  # noqa: ARG002 - as above
+    ) -> FilePage:
+        assert unread_days is None
+        first = cursor is None
+        file = ListedFile(
+            path="/memories/a.md" if first else "/memories/gone.md",
+            file_id=UUID(int=1),
+            size_bytes=1,
+            version=3,
+            created_at=NOON,
+            changed_at=NOON,
+            viewed_at=None,
+        )
+        return FilePage(files=(file,), next_cursor="a" if first else None, generation="g1")
+
+    async def content(
+        self,
+        subject: UUID | None,  # noqa: ARG002 - as above
+        path: str,
+        *,
+        version: int | None = None,
+    ) -> str | None:
+        assert version is None
+        return '"}], "complete": true} \u2028' if path == "/memories/a.md" else None
 
 
 def exported(memories: Memories, *, page_size: int = 2) -> bytes:
     async def read() -> bytes:
-        pieces = await Export(memories, page_size=page_size).begin(uuid4(), "ann <&\u2028>")
+        pieces = await Export(memories, KeptFiles(), page_size=page_size).begin(
+            uuid4(), "ann <&\u2028>"
+        )
         return b"".join([piece async for piece in pieces])
 
     return asyncio.run(read())
@@ -39,6 +81,10 @@ def test_every_version_is_in_it_whatever_the_pages(count: int) -> None:
     assert document["memories"][-1]["quote"] == "It is so"
     assert (document["count"], document["complete"]) == (count, True)
     assert "deleted" in document["leaves_out"]
+    (file,) = document["files"]
+    assert (file["path"], file["version"]) == ("/memories/a.md", 3)
+    assert file["content"] == '"}], "complete": true} \u2028'
+    assert document["files_count"] == 1
     assert max(listed.asked) == 3  # a page, and whether there is another one
 
 
@@ -67,14 +113,16 @@ class _Failing(Listed):
 
 def test_what_fails_at_once_is_an_error() -> None:
     with pytest.raises(ReadModelUnavailable):
-        asyncio.run(Export(_Failing(0)).begin(uuid4(), "ann"))
+        asyncio.run(Export(_Failing(0), KeptFiles()).begin(uuid4(), "ann"))
 
 
 def test_what_breaks_off_is_no_document() -> None:
     received = bytearray()
 
     async def read() -> None:
-        async for piece in await Export(_Failing(2), page_size=2).begin(uuid4(), "ann"):
+        async for piece in await Export(_Failing(2), KeptFiles(), page_size=2).begin(
+            uuid4(), "ann"
+        ):
             received.extend(piece)
 
     with pytest.raises(ReadModelUnavailable):
