@@ -173,9 +173,7 @@ class Recall:
                 self._read_model, subject, position, partition=partition, wait_s=self._wait_s
             )
         now = self._clock()
-        held: Held = NOTHING_HELD
-        if subject is not None:
-            rows: SubjectRows | None = None
+        rows: SubjectRows | None = None
         held: Held = NOTHING_HELD
         probable: Sequence[Row] = ()
         if subject is not None:
