@@ -116,7 +116,7 @@ def test_a_recall_serves_memories_with_the_block_for_a_prompt(postgres_url: str)
         assert body["injection"].startswith(BLOCK_START)
         assert "2026-03-01: Lives in Zürich." in body["injection"]
         assert (body["reason"], body["position"], body["generation"]) == (None, "2:4", "g1")
-        assert body["policy"] == "similarity-1"
+        assert body["policy"] == "gated"
         assert str(UUID(body["recall_id"])) == body["recall_id"]
         assert body["explanation"]["embedder"] == "angle"
 
