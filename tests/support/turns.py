@@ -56,6 +56,7 @@ def sealed_turn(
     assistant_text: str | None = None,
     minute: int = 0,
     conversation_id: str = "conversation",
+    recall_id: UUID | None = None,
 ) -> SealedTurn:
     """Return a turn of a subject, said ``minute`` minutes after a fixed noon."""
     turn_id = turn_id or uuid4()
@@ -68,6 +69,7 @@ def sealed_turn(
         utc_offset_minutes=0,
         received_at=NOON + timedelta(minutes=minute),
         origin=Origin.HTTP,
+        recall_id=recall_id,
     )
     record = seal_record(
         turn, keys=keys, record_id=turn_id, address=address_for(NOON.date(), turn_id)

@@ -130,6 +130,22 @@ def test_a_turn_closes_as_stored_with_a_memory_that_has_its_vector() -> None:
     run_virtual(run())
 
 
+def test_an_outcome_tells_which_recall_its_turn_was_answered_with() -> None:
+    async def run() -> None:
+        desk, recall_id = Desk(), uuid4()
+        answered = sealed_turn(
+            desk.keys, "I live in Rome.", partitions=desk.site.partitions, recall_id=recall_id
+        )
+        await desk.handle(desk.site.append(answered))
+        assert (await desk.outcome()).recall_id == recall_id
+
+        other = Desk()
+        await other.handle(other.site.say(other.keys, "I live in Rome."))
+        assert (await other.outcome()).recall_id is None
+
+    run_virtual(run())
+
+
 def test_the_extractor_is_shown_the_memories_nearest_to_the_users_own_words() -> None:
     async def run() -> None:
         desk = Desk(extractor=NotingExtractor(known_max=1))
