@@ -9,11 +9,11 @@ from uuid import UUID
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.sealed import LogRecord
 from schemas.settings import DEFAULT_TENANT
-from schemas.topics import TURNS, memories_topic, proposals_topic
+from schemas.topics import FILES, TURNS, memories_topic, proposals_topic
 from tests.support.compaction import bury, of_subject
 from tests.support.pipeline_site import GENERATION, PipelineSite
 
-TOPICS = (TURNS, proposals_topic(GENERATION), memories_topic(GENERATION))
+TOPICS = (TURNS, FILES, proposals_topic(GENERATION), memories_topic(GENERATION))
 
 
 def keys_of(site: PipelineSite, users: Iterable[str]) -> dict[str, SubjectKeys]:
@@ -43,6 +43,10 @@ def erase(site: PipelineSite, users: Iterable[str]) -> list[LogRecord]:
             "flags",
             "rejections",
             "suppressions",
+            "files",
+            "file_history",
+            "file_results",
+            "file_views",
         ):
             connection.execute(f"DELETE FROM {table} WHERE subject = ANY (%s)", (subjects,))  # noqa: S608 - one of these names
     records = [
