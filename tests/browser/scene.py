@@ -14,6 +14,7 @@ import httpx
 from deploy.addresses import Addresses
 from deploy.processes.gateway import make_app
 from deploy.processes.serving import serving
+from projections.recall_log import RecallLog
 from schemas.ports import Extraction, ExtractionRequest
 from schemas.proposals import Operation
 from schemas.settings import Settings
@@ -57,9 +58,10 @@ class PageScene:
     def __init__(self, stores: TestStores) -> None:
         """Hold the stores; :meth:`begin` starts everything."""
         self._stores = stores
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="page-scene")
-        self._parts = AsyncExitStack()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="page-scene")
+        self._api_key: Future[str] = Future()
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
         self.extractor = ScriptedExtractor()
         self.url = ""
         self.client: httpx.Client
@@ -68,25 +70,19 @@ class PageScene:
     def begin(self) -> None:
         """Start pipeline and gateway."""
         self._thread.start()
-        api_key = self.ask(self._begin(), timeout_s=_START_S)
-        self.client = httpx.Client(
-            base_url=self.url, headers={"authorization": f"Bearer {api_key}"}, timeout=60
-        )
+        headers = {"authorization": f"Bearer {self._api_key.result(_START_S)}"}
+        self.client = httpx.Client(base_url=self.url, headers=headers, timeout=60)
 
     def end(self) -> None:
         """Stop everything."""
-        try:
-            self.client.close()
-            self.ask(self._parts.aclose(), timeout_s=_START_S)
-        finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        self.client.close()
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(_START_S)
+        assert not self._thread.is_alive(), "the scene does not end"
 
     def ask(self, asked: Coroutine[Any, Any, Result], *, timeout_s: float = 30.0) -> Result:
         """Return what a coroutine returns in the pipeline's own event loop."""
-        future: Future[Result] = asyncio.run_coroutine_threadsafe(asked, self._loop)
-        return future.result(timeout_s)
+        return asyncio.run_coroutine_threadsafe(asked, self._loop).result(timeout_s)
 
     def say(self, user: str, text: str, *operations: Operation) -> None:
         """Have a turn processed for which the operations are proposed."""
@@ -116,12 +112,25 @@ class PageScene:
         """Return the address of a user's page."""
         return f"{self.url}/memory#token={self.token(user, **options)}"
 
-    async def _begin(self) -> str:
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            async with AsyncExitStack() as parts:
+                self._api_key.set_result(await self._started(parts))
+                await self._stop.wait()
+        except BaseException as error:
+            if self._api_key.done():
+                raise
+            self._api_key.set_exception(error)
+
+    async def _started(self, parts: AsyncExitStack) -> str:
         stores = self._stores
-        enter = self._parts.enter_async_context
+        enter = parts.enter_async_context
         self.process = process = await enter(opened_pipeline(stores))
         await enter(process.projecting())
         await enter(process.working(self.extractor))
+        recall_log = RecallLog(process.producer, process.keyring.keys, partitions=stores.partitions)
+        parts.push_async_callback(recall_log.close)
         app = make_app(
             Settings(
                 partitions=stores.partitions,
@@ -137,6 +146,7 @@ class PageScene:
             read_model=process.read_model,
             producer=process.producer,
             embedder=process.embedder,
+            recall_log=recall_log,
         )
         port = await enter(serving(app, host="127.0.0.1", port=0, variable=""))
         self.url = f"http://127.0.0.1:{port}"
