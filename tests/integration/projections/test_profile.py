@@ -33,10 +33,8 @@ class _Scene:
         pin = Pin(subject=SUBJECT, memory_id=memory.memory_id, pinned_at=at(5))
         await self.tables.run(SUBJECT, _PROJECTOR["pin_memories"], pin_columns([pin]))
 
-    async def confirm(self, memory: Memory) -> None:
-        confirm = Confirm(
-            subject=SUBJECT, memory_id=memory.memory_id, confirmed_at=at(60), renewal=None
-        )
+    async def confirm(self, memory_id: UUID) -> None:
+        confirm = Confirm(subject=SUBJECT, memory_id=memory_id, confirmed_at=at(60), renewal=None)
         await self.tables.run(SUBJECT, _PROJECTOR["confirm_memories"], confirm_columns([confirm]))
 
     async def profile(
@@ -74,6 +72,7 @@ def test_a_profile_holds_what_stands_and_is_the_same_until_it_changes(postgres_u
 async def _filled(scene: _Scene) -> Memory:
     """Store what belongs into the profile, and what does not, in no particular order."""
     await scene.add("Prefers the aisle", Slot.PREFERENCE, importance=4)
+    await scene.add("Prefers trains", Slot.PREFERENCE, importance=4, valid_from=at(1))
     await scene.add("Likes jazz", Slot.PREFERENCE, importance=3)
     pune = await scene.add("Lives in Pune", Slot.RESIDENCE)
     nuts = await scene.add("Is allergic to nuts", Slot.ALLERGY, importance=5)
@@ -96,10 +95,11 @@ async def _filled(scene: _Scene) -> Memory:
         "Is called Ann",
         "Lives in Pune",
         "Prefers the aisle",
+        "Prefers trains",
     ]
     assert profile.memories[0].memory_id == nuts.memory_id
     assert [memory.section.value for memory in profile.memories] == [
-        *("safety", "rules", "pins", "core", "core", "core")
+        *("safety", "rules", "pins", "core", "core", "core", "core")
     ]
     assert set(profile.left_out.values()) == {0}
     assert FRAME in profile.block
@@ -113,8 +113,9 @@ async def _filled(scene: _Scene) -> Memory:
 async def _stays_the_same(scene: _Scene, pune: Memory) -> None:
     """Confirming, recalling, and storing what does not belong there change no byte."""
     before = await scene.profile()
-    await scene.confirm(pune)
-    await scene.confirm(pune)
+    trains = before.memories[-1].memory_id
+    for memory_id in (pune.memory_id, trains, trains):
+        await scene.confirm(memory_id)
     await scene.tables.recall.recall(SUBJECT, "where do I live?")
     await scene.add("Likes tea", Slot.PREFERENCE)
     await scene.add("Went to the opera", Slot.EPISODE, kind=MemoryKind.EPISODIC, importance=5)
@@ -129,7 +130,7 @@ async def _changes_with_a_fact(scene: _Scene, pune: Memory) -> None:
     )
     after = await scene.profile()
     assert after.digest != before.digest
-    assert _lines(after)[-2:] == ["Lives in Goa", "Prefers the aisle"]
+    assert _lines(after)[-3:] == ["Lives in Goa", "Prefers the aisle", "Prefers trains"]
     await scene.pin(goa)
     assert _lines(await scene.profile())[2:4] == ["Lives in Goa", "Climbed the Eiger"]
 
