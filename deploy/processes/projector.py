@@ -12,6 +12,7 @@ from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, re
 from projections.files.projection import FilesTopic
 from projections.projector import Projector
 from projections.recall_records import RecallRecords, RecallSweeper
+from projections.words_repair import WordsRepair
 from schemas.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             asyncio.TaskGroup() as tasks,
         ):
             tasks.create_task(sweeper.run(stop))
+            tasks.create_task(WordsRepair(read_model).run(stop))
             await projector.run(stop)
 
 

@@ -131,7 +131,7 @@ def _forms(word: str, language: str | None) -> tuple[str, ...]:
     if language is None:
         return (plain,)
     spoken_form = stem(word, language)
-    return (plain,) if spoken_form == plain else (plain, f"{language}:{spoken_form}")
+    return (plain,) if spoken_form == plain else (plain, spoken_form)
 
 
 def _pairs(run: str, *, whole: bool) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,0 +1,47 @@
+"""Words as bytes: what is packed is found again, and fits beside a vector."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from projections.words.analysis import document_words
+from projections.words.postings import (
+    WITHOUT_WORDS,
+    forms_max,
+    packed_words,
+    unpacked_words,
+)
+
+_ENTRY_BYTES_MAX = 2_704
+_OTHERS = 300  # see test_recall_index, which stores the longest entry
+
+
+@given(st.lists(st.text(max_size=60), max_size=8))
+def test_rows_stand_one_behind_the_other_and_are_told_apart(contents: list[str]) -> None:
+    found = unpacked_words(b"".join(packed_words(content, 384) for content in contents))
+    assert found.lengths.tolist() == [document_words(content).length for content in contents]
+    for row, content in enumerate(contents):
+        at = found.rows == row
+        counts = {form: min(count, 15) for form, count in document_words(content).counts.items()}
+        assert dict(zip(found.forms[at].tolist(), found.counts[at].tolist(), strict=True)) == counts
+
+
+def test_a_text_without_words_is_the_bytes_that_stand_for_it() -> None:
+    assert packed_words("...", 384) == WITHOUT_WORDS
+    assert unpacked_words(WITHOUT_WORDS).lengths.tolist() == [0]
+
+
+@pytest.mark.parametrize("dimension", [4, 384, 768, 1000])
+def test_the_words_of_the_longest_text_fit_beside_a_vector(dimension: int) -> None:
+    longest = packed_words(" ".join(f"word{number}" for number in range(5_000)), dimension)
+    assert len(longest) + 2 * dimension + _OTHERS <= _ENTRY_BYTES_MAX
+    assert forms_max(dimension) >= 90
+
+
+def test_of_a_long_text_the_first_words_are_kept_and_its_whole_length() -> None:
+    text = " ".join(f"word{number}" for number in range(1_000))
+    found = unpacked_words(packed_words(text, 384))
+    assert found.forms.tolist() == list(document_words(text).counts)[: forms_max(384)]
+    assert found.lengths.tolist() == [1_000]
