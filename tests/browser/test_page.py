@@ -404,6 +404,59 @@ def test_a_token_that_ends_takes_what_it_showed_with_it(scene: PageScene, browse
     assert browser.text("#closed-title") == "This link has ended"
 
 
+LATE: Final = """
+const real = window.fetch;
+window.fetch = async (...asked) => {
+  const late = window.late;
+  const answer = await real(...asked);
+  if (late) await late;
+  return answer;
+};
+window.late = new Promise((resolve) => { window.arrive = resolve; });
+"""
+
+
+def test_an_answer_to_an_earlier_token_is_not_shown_to_a_later_one(
+    scene: PageScene, browser: Browser
+) -> None:
+    store(scene, "una", "Lives in Pune")
+    visit(browser, scene, "una")
+    browser.run(LATE)
+    browser.click("#reload")
+    browser.click("#memories .history")
+    browser.run("window.late = null; location.hash = arguments[0]", f"token={scene.token('bea')}")
+    shows(browser, "bea")
+    browser.run("window.arrive(); return new Promise((resolve) => { setTimeout(resolve, 50); })")
+    assert contents(browser) == []
+    assert browser.text("#none") == "Nothing is remembered about you."
+    assert "Pune" not in browser.text("body")
+
+
+def test_what_does_not_arrive_or_takes_long_is_told(scene: PageScene, browser: Browser) -> None:
+    said = "I keep two bees as pets"
+    scene.say("lou", said, fact("Keeps two bees", said))
+    visit(browser, scene, "lou")
+    # Nothing is ever carried out, and time runs fast.
+    browser.run(
+        "const real = window.fetch, clock = performance.now.bind(performance);"
+        "window.fetch = (address, ...more) => /turns/.test(address)"
+        ' ? new Response(\'{"code": "unknown_turn"}\', {status: 404})'
+        " : real(address, ...more);"
+        "performance.now = () => clock() * 50;"
+    )
+    browser.click("#memories .pin")
+    told(browser, "This is saved, and takes longer than usual to show")
+    browser.run("window.fetch = () => Promise.reject(new TypeError('no network'))")
+    browser.click("#memories .pin")
+    told(browser, "No answer came, so this may be saved or not")
+    browser.click("#reload")
+    told(browser, "What is remembered cannot be shown right now")
+    assert contents(browser) == ["Keeps two bees"]
+    browser.run("location.hash = 'token=mlu_a.b'")
+    browser.wait("!document.querySelector('#closed').hidden", what="that to be told")
+    assert browser.text("#closed-title") == "Nothing can be shown right now"
+
+
 def audited(browser: Browser, *, texts: int = 10) -> list[str]:
     """Return what is wrong with the page as it is shown now."""
     return [str(line) for line in browser.run(AUDIT, texts)]
