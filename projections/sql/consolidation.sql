@@ -38,7 +38,7 @@ JOIN turns ON turns.subject = asked.subject AND turns.turn_id = asked.record_id;
 -- name: select_live
 -- Return a subject's live memories that may find room: of its episodes, and of its other memories,
 -- those that stand for none and those that do, the ones that were recorded last; and of the episodes
--- that stand for none the longest true as well.
+-- that stand for none the longest true as well. An episode that a person decided about is never merged.
 WITH live AS (
     SELECT
         *,
@@ -55,6 +55,7 @@ WITH live AS (
         AND retracted_at IS NULL
         AND merged_into IS NULL
         AND (expires_at IS NULL OR expires_at > now())
+        AND (kind <> 'episodic' OR (curated_at IS NULL AND pinned_at IS NULL))
 )
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,

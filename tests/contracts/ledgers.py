@@ -15,17 +15,29 @@ from uuid import UUID, uuid4
 import pytest
 
 from schemas.events import (
+    MemoriesDeleted,
     MemoriesMerged,
     MemoryAdded,
     MemoryConfirmed,
+    MemoryEvent,
+    MemoryPinned,
     MemoryRetracted,
+    MemoryVouched,
     ProposalRejected,
     RejectionReason,
 )
 from schemas.memory import Embedding, MemoryKind, statement_key
-from schemas.ports import Ledger, PartitionProgress, SimilarTo, StoredMemory, TurnContext
+from schemas.ports import (
+    Ledger,
+    PartitionProgress,
+    Related,
+    SimilarTo,
+    StoredMemory,
+    TurnContext,
+)
 from schemas.records import Closing
 from schemas.slots import Slot
+from schemas.suppression import suppression_keys
 from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at, embedding
 
 SETTLED_S = 5.0
@@ -413,6 +425,44 @@ class LedgerContract:
                 }
             (alone,) = await site.related(memory_ids=[other.memory_id])
             assert (alone.memory.memory_id, alone.live) == (other.memory_id, True)
+
+        play(act)
+
+    def test_tells_what_persons_decided(self, play: Play) -> None:
+        async def act(site: LedgerSite) -> None:
+            writer = site.writer
+            turn, held, _ = await writer.stored(curated_at=at(3))
+            _, gone, _ = await writer.stored(slot=Slot.NOTE, content="Plays the bassoon")
+            deciding = await writer.turn()
+            told = {"turn_id": deciding.turn_id, "actor": "ann"}
+            keys = tuple(sorted(suppression_keys(gone)))
+            decided: list[MemoryEvent] = [
+                MemoryPinned(memory_id=held.memory_id, pinned=True, pinned_at=at(5), **told),
+                MemoryVouched(memory_id=held.memory_id, vouched_at=at(4), **told),
+                MemoriesDeleted(
+                    memory_ids=(gone.memory_id,), suppresses=keys, deleted_at=at(6), **told
+                ),
+            ]
+            await writer.append(writer.outcome(deciding, decided))
+            await site.catch_up()
+
+            async def asked(of: LogWriter) -> Related:
+                return await site.ledger.related(
+                    subject=of.subject,
+                    slots=(),
+                    statement_keys=(),
+                    memory_ids=(gone.memory_id,),
+                    turn_ids=(turn.turn_id,),
+                    suppression_keys=(*keys, b"of nothing there"),
+                )
+
+            related = await asked(writer)
+            (stored,) = related.versions
+            assert stored.memory.memory_id == held.memory_id
+            assert (stored.memory.curated_at, stored.pinned_at) == (at(4), at(5))
+            assert stored.decided_at == at(5)
+            assert related.suppressed == dict.fromkeys(keys, at(6))
+            assert await asked(site.writers[1]) == Related()
 
         play(act)
 
