@@ -169,6 +169,8 @@ async def measure_in(
                 f"{talk.name} ({number} of {len(held.talks)}): {len(talk.said):,} turns, "
                 f"{len(talk.asked):,} questions"
             )
+            if not talk.asked:
+                continue
             await vectors.learn([said.text for said in talk.said])
             await vectors.learn([question.asks for question in talk.asked])
             subject, references = await _store(read_model, vectors, talk)

@@ -37,6 +37,8 @@ def read_locomo(path: Path) -> PublicSet:
     """
     try:
         held = json.loads(path.read_text("utf-8-sig"))
+        if not held:
+            raise ValueError("it holds no conversation")  # noqa: TRY301 - told like the others below
         left_out: Counter[str] = Counter()
         talks = tuple(_talk(entry, place, left_out) for place, entry in enumerate(held))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
