@@ -17,6 +17,7 @@ from projections.files.listings import FileListings
 from projections.files.projection import FilesTopic
 from projections.files.state import FileEventKind, SubjectFiles
 from projections.read_model import name_subjects
+from projections.reading import read_rows
 from projections.side_topics import OpenedBeside
 from schemas import ids
 from schemas.errors import InvalidInput, RecordInvalid, ResultPending
@@ -152,6 +153,11 @@ def test_rows_are_the_fold_of_the_log_however_often_it_is_read(
             async with projection.read_model.connection() as connection:
                 for query in _ROWS.values():
                     assert await (await connection.execute(query)).fetchall() == []
+
+            for query in _ROWS.values():
+                # The filter left out: who has named one subject sees no other's rows.
+                seen = await read_rows(projection.read_model, writers[0].keys.subject, query, {})
+                assert {row["subject"] for row in seen} == {writers[0].keys.subject}
 
             await _listed(projection, writers[0])
             await _found_out(projection, writers[2])
