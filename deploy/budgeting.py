@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import Final, Protocol
 
 from processors.budget import Budgets
-from processors.budget_limits import VARIABLE, BudgetLimits, require_price
+from processors.budget_limits import BudgetLimits, require_price
 from processors.ports import Budget, Unlimited
 from processors.small_talk import skip_reason
-from schemas.errors import UnknownTenant
 from schemas.ports import Extractor
 from schemas.prices import Prices
 from schemas.records import Turn
 from schemas.settings import Settings
 from schemas.spending import Spending
-
-_LOGGER: Final = logging.getLogger(__name__)
-
-
-class Tenants(Protocol):
-    """The part of the keyring that knows tenants."""
-
-    async def require_tenant(self, name: str) -> None:
-        """Make sure that there is a tenant of that name.
-
-        Raises:
-            UnknownTenant: there is none.
-            KeyringUnavailable: it cannot be told.
-        """
-        ...
 
 
 def budgets_of(settings: Settings, extractor: Extractor, spending: Spending) -> Budget:
@@ -48,24 +30,6 @@ def budgets_of(settings: Settings, extractor: Extractor, spending: Spending) -> 
     priced = prices is not None and extractor.model in prices.models
     require_price(limits, model=extractor.model, priced=priced)
     return Budgets(limits, spending, prices)
-
-
-async def warn_of_unknown_tenants(settings: Settings, tenants: Tenants) -> None:
-    """Warn where a file names a tenant that there is not: it may be misspelt, or made later.
-
-    Args:
-        settings: name the files.
-        tenants: knows which tenants there are.
-
-    Raises:
-        ConfigurationError: a file cannot be used.
-        KeyringUnavailable: the tenants cannot be asked for.
-    """
-    for tenant in BudgetLimits.read(settings.budgets).tenants:
-        try:
-            await tenants.require_tenant(tenant)
-        except UnknownTenant as error:
-            _LOGGER.warning("%s limits a tenant that there is not: %s", VARIABLE, error)
 
 
 def costs_nothing_of(settings: Settings) -> Callable[[Turn], bool]:

@@ -19,9 +19,11 @@ from deploy.processes.health import Health, health_routes
 from deploy.processes.mcp_door import InProcessCalls, add_mcp_door, running_doors
 from deploy.processes.page_door import PageDoor, add_page_door
 from deploy.processes.pausing import pause_router
+from deploy.processes.rate_limits import VARIABLE as RATES_VARIABLE
 from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
 from deploy.processes.user_tokens import UserTokenHolders, user_token_router
+from deploy.unknown_tenants import warn_of_unknown_tenants
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from processors.turn_records import KafkaTurnRecords
 from producers.append import TurnAppender
@@ -85,6 +87,8 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ) as read_model,
         producer_of(addresses, name="gateway") as producer,
     ):
+        rates = RateLimits.read(settings.rate_limits)
+        await warn_of_unknown_tenants(RATES_VARIABLE, rates.tenants, keyring)
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()

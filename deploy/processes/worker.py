@@ -6,9 +6,10 @@ import asyncio
 import logging
 
 from deploy.addresses import resolve
-from deploy.budgeting import budgets_of, costs_nothing_of, warn_of_unknown_tenants
+from deploy.budgeting import budgets_of, costs_nothing_of
 from deploy.processes.health import Health, health_app
 from deploy.processes.serving import run_process, serving
+from deploy.unknown_tenants import warn_of_unknown_tenants
 from deploy.wiring import (
     check_topics,
     embedder_of,
@@ -19,6 +20,7 @@ from deploy.wiring import (
     producer_of,
     read_model_of,
 )
+from processors.budget_limits import VARIABLE, BudgetLimits
 from processors.explicit_requests import wants_it_now
 from processors.worker import Worker, WorkerParts
 from projections.canary import ModelRecords, VerifiedEmbedder
@@ -49,7 +51,8 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
-        await warn_of_unknown_tenants(settings, keyring)
+        budgets = BudgetLimits.read(settings.budgets)
+        await warn_of_unknown_tenants(VARIABLE, budgets.tenants, keyring)
         worker = Worker(
             WorkerParts(
                 bootstrap=addresses.kafka_bootstrap,
