@@ -424,12 +424,15 @@ def test_an_answer_to_an_earlier_token_is_not_shown_to_a_later_one(
     browser.run(LATE)
     browser.click("#reload")
     browser.click("#memories .history")
+    browser.run("location.hash = arguments[0]", f"token={scene.token('una')}")
+    browser.wait("document.querySelector('#whose').hidden", what="the second one to be taken")
     browser.run("window.late = null; location.hash = arguments[0]", f"token={scene.token('bea')}")
     shows(browser, "bea")
     browser.run("window.arrive(); return new Promise((resolve) => { setTimeout(resolve, 50); })")
     assert contents(browser) == []
     assert browser.text("#none") == "Nothing is remembered about you."
     assert "Pune" not in browser.text("body")
+    assert browser.text("#user") == "bea"
 
 
 def test_what_does_not_arrive_or_takes_long_is_told(scene: PageScene, browser: Browser) -> None:
