@@ -35,6 +35,8 @@ from projections.opening import (
 from projections.outcome_statements import memory_updates, spending_columns, statements
 from projections.read_model import ReadModel, name_tenants, subjects_text
 from projections.side_topics import SideApplier
+from projections.summary_statements import apply_summaries, forget_deleted, forget_sources
+from projections.turn_fold import conversation_of
 from projections.vectors import usable_halves
 from schemas import ids
 from schemas.database import Connection, load_queries
@@ -195,10 +197,13 @@ class Applier:
             counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
+            await forget_sources(connection, self._gone(batch, opened))
             changed: list[tuple[int, Cursor]] = []
             left_out = 0
             for stretch in up_to_deletions(counted):
                 left_out += await self._change(connection, stretch, changed)
+                await apply_summaries(connection, stretch)
+                await forget_deleted(connection, stretch)
                 for name, columns in statements(stretch):
                     await _execute(connection, name, columns)
             await self._spend(connection, counted)
@@ -264,6 +269,7 @@ class Applier:
                 "turn_offsets": [opened.outcome.turn_offset for opened in outcomes],
                 "closings": [opened.outcome.closing.value for opened in outcomes],
                 "outcome_offsets": [opened.offset for opened in outcomes],
+                "conversation_ids": [conversation_of(opened.outcome) for opened in outcomes],
             },
         )
         first = set(await cursor.fetchall())
@@ -285,6 +291,15 @@ class Applier:
                 "closing": Closing.ERASED.value,
             }
             await _execute(connection, "erase_outcomes", columns)
+
+    def _gone(self, batch: Batch, opened: Opened) -> set[UUID]:
+        """Return the ids of turns and outcomes of which no summary tells any more."""
+        gone = {buried.outcome_id for buried in batch.buried_outcomes}
+        gone |= {erased.outcome_id for erased in opened.erased}
+        gone |= {turn_id for found in opened.outcomes for turn_id in found.forgotten}
+        for turn in batch.buried_turns:
+            gone |= {turn.turn_id, ids.outcome_id(self._generation, turn.turn_id)}
+        return gone
 
     async def _read_turns(self, connection: Connection, batch: Batch) -> None:
         turns, buried = batch.turns, batch.buried_turns

@@ -13,6 +13,7 @@ from uuid import UUID
 from projections.flag_fold import FlagRow
 from projections.fold import MemoryRow
 from projections.rejection_fold import Rejection
+from projections.summary_fold import SummaryRow
 from projections.turn_fold import ClosedTurn
 from projections.vectors import usable_halves
 from projections.words.postings import packed_words
@@ -83,6 +84,25 @@ FLAG_COLUMNS: Final = (
     "decided_at",
     "decided_by_turn",
 )
+SUMMARY_COLUMNS: Final = (
+    "record_id",
+    "partition",
+    "conversation_id",
+    "turn_offset",
+    "summary",
+    "reason",
+    "turn_ids",
+    "refused",
+    "cut",
+    "shortened",
+    "more",
+    "first_said_at",
+    "last_said_at",
+    "extractor",
+    "model",
+    "prompt_hash",
+    "made_at",
+)
 REJECTION_COLUMNS: Final = ("record_id", "place", "turn_id", "reasons", "rejected_at")
 
 
@@ -124,7 +144,11 @@ def row_of_fold(row: MemoryRow, *, embedder: str, dimension: int) -> CanonicalRo
 
 
 def closed_turn_row(
-    turn_id: UUID, closing: str | None, offset: int | None, settled_offset: int | None
+    turn_id: UUID,
+    closing: str | None,
+    offset: int | None,
+    settled_offset: int | None,
+    conversation_id: str | None,
 ) -> CanonicalRow:
     """Return the spelling of how a turn closed."""
     return spelled(
@@ -133,6 +157,7 @@ def closed_turn_row(
             "closing": closing,
             "outcome_offset": offset,
             "settled_offset": settled_offset,
+            "conversation_id": conversation_id,
         }
     )
 
@@ -140,7 +165,9 @@ def closed_turn_row(
 def closed_turn_rows(closed: Mapping[UUID, ClosedTurn]) -> dict[UUID, CanonicalRow]:
     """Return the spelling of how turns closed, by turn."""
     return {
-        turn_id: closed_turn_row(turn_id, how.closing.value, how.offset, how.settled_offset)
+        turn_id: closed_turn_row(
+            turn_id, how.closing.value, how.offset, how.settled_offset, how.conversation_id
+        )
         for turn_id, how in closed.items()
     }
 
@@ -187,6 +214,21 @@ def rejection_row_of_fold(rejection: Rejection) -> CanonicalRow:
     """Return the spelling of an operation that was refused in a fold."""
     values: dict[str, object] = asdict(rejection)
     assert values.keys() == set(REJECTION_COLUMNS), "a refusal has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
+    return spelled(values)
+
+
+def summary_row_of_columns(columns: Sequence[object]) -> CanonicalRow:
+    """Return the spelling of a session's summary, its columns in the order above."""
+    return spelled(dict(zip(SUMMARY_COLUMNS, columns, strict=True)))
+
+
+def summary_row_of_fold(row: SummaryRow, *, partition: int) -> CanonicalRow:
+    """Return the spelling of a session's summary in a fold of a partition."""
+    values: dict[str, object] = asdict(row)
+    del values["source_ids"]  # they follow from the others
+    values["refused"] = {one.reason.value: one.sentences for one in row.refused}
+    values["partition"] = partition
+    assert values.keys() == set(SUMMARY_COLUMNS), "a summary has fields that no digest covers"  # noqa: S101 - a field left out would make every comparison worthless
     return spelled(values)
 
 

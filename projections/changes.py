@@ -26,6 +26,8 @@ from schemas.events import (
     ProposalFlagged,
     ProposalRejected,
     Renewal,
+    SessionNotSummarised,
+    SessionSummarised,
 )
 from schemas.memory import Memory
 from schemas.records import Outcome
@@ -183,7 +185,7 @@ def _changes_of(event: MemoryEvent, subject: UUID) -> Iterator[Change]:
             yield from _correction(event, subject)
         case MemoriesDeleted() | ProposalRejected() | ProposalFlagged():
             return  # what is deleted is told by deletion_fold
-        case FlagApproved() | FlagRefused():
+        case FlagApproved() | FlagRefused() | SessionSummarised() | SessionNotSummarised():
             return
         case _:
             yield _update_of(event, subject)

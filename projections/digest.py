@@ -20,6 +20,8 @@ from projections.canonical_rows import (
     rejection_row_of_fold,
     row_of_columns,
     row_of_fold,
+    summary_row_of_columns,
+    summary_row_of_fold,
     suppression_row,
     waiting_row_of_columns,
     waiting_row_of_fold,
@@ -170,6 +172,7 @@ class ReadModelComparer:
                 subjects = of_table.get(partition, set()) | states.keys() | kept.keys()
                 subjects -= {system}
                 for some in _chunks(subjects):
+                    await self._forget(connection, [states[one] for one in some if one in states])
                     tables = await self._tables(connection, some, folded.erased_offsets)
                     for one in some:
                         table = tables.get(one, _Table())
@@ -268,16 +271,41 @@ class ReadModelComparer:
     ) -> None:
         erased = await self._keyring.erased_among(subjects)
         asked = {"subjects": list(subjects)}
+        cursor = await connection.execute(_QUERIES["select_summaries"], asked, binary=True)
+        for subject, record_id, *columns in await cursor.fetchall():
+            row = summary_row_of_columns((record_id, *columns))
+            found[subject].rows["summary", record_id] = row
         cursor = await connection.execute(_QUERIES["select_turns"], asked, binary=True)
-        for subject, turn_id, closing, offset, settled_offset in await cursor.fetchall():
+        for (
+            subject,
+            turn_id,
+            closing,
+            offset,
+            settled_offset,
+            conversation,
+        ) in await cursor.fetchall():
             if subject in erased or offset in erased_offsets:
                 continue
             if offset is not None:
                 found[subject].rows["turn", turn_id] = closed_turn_row(
-                    turn_id, closing, offset, settled_offset
+                    turn_id, closing, offset, settled_offset, conversation
                 )
             if offset is not None or closing is None:
                 found[subject].turns.add(turn_id)
+
+    async def _forget(self, connection: Connection, states: Sequence[SubjectState]) -> None:
+        """Tell folds which sources of their summaries are gone from the topic of turns.
+
+        The table noted that when it read their tombstones, and nothing of them may be left.
+        """
+        made = [row for state in states for row in state.summaries.values()]
+        if not made:
+            return
+        asked = {"source_ids": list({one for row in made for one in row.source_ids})}
+        cursor = await connection.execute(_QUERIES["select_forgotten"], asked, binary=True)
+        gone = {source_id for (source_id,) in await cursor.fetchall()}
+        for state in states:
+            state.forget(gone)
 
     async def _spending_differs(
         self, connection: Connection, partition: int, folded: FoldedPartition
@@ -309,6 +337,8 @@ class ReadModelComparer:
                 rows["flag", flag_id] = flag_row_of_fold(flag_id, flag, tenant=tenant)
             for (record_id, place), rejection in state.rejected.items():
                 rows["rejection", record_id, place] = rejection_row_of_fold(rejection)
+            for record_id, summary in state.summaries.items():
+                rows["summary", record_id] = summary_row_of_fold(summary, partition=partition)
             for key, suppressed_at in state.suppressed.items():
                 rows["suppression", UUID(bytes=key)] = suppression_row(suppressed_at)
         return rows

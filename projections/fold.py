@@ -6,7 +6,7 @@ out one at a time in memory. Comparing a table with the fold of its log therefor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
@@ -28,8 +28,9 @@ from projections.deletion_fold import delete_flags, deletions
 from projections.flag_fold import FlagRow, fold_flags
 from projections.rejection_fold import Rejection, RejectionKey, fold_rejections
 from projections.spending_fold import Spent, SpentOn, add_spending
+from projections.summary_fold import SummaryRow, fold_summary, forget_sources
 from projections.suppression_fold import fold_suppressions
-from projections.turn_fold import ClosedTurn, waiting_turn
+from projections.turn_fold import ClosedTurn, conversation_of, waiting_turn
 from schemas import ids
 from schemas.memory import Memory
 from schemas.records import Closing, Outcome
@@ -106,6 +107,8 @@ class SubjectState:
         rejected: what was refused, by the record that it was proposed for and its place there.
         spent: what asking models cost.
         suppressed: what a person deleted or corrected, by key, and when last.
+        summaries: what the ends of sessions came to, by the record that ends one.
+        forgotten: ids of turns, and of outcomes, of which no summary tells any more.
     """
 
     subject: UUID
@@ -117,6 +120,17 @@ class SubjectState:
     rejected: dict[RejectionKey, Rejection] = field(default_factory=dict)
     spent: dict[SpentOn, Spent] = field(default_factory=dict)
     suppressed: dict[bytes, datetime] = field(default_factory=dict)
+    summaries: dict[UUID, SummaryRow] = field(default_factory=dict)
+    forgotten: set[UUID] = field(default_factory=set)
+
+    def forget(self, source_ids: Collection[UUID]) -> None:
+        """Let go of the summaries that were made from what is gone, now or later.
+
+        Args:
+            source_ids: ids of turns and of outcomes.
+        """
+        self.forgotten.update(source_ids)
+        forget_sources(self.summaries, self.forgotten)
 
     def refuse(self, outcome_id: UUID, offset: int) -> None:
         """Take note of an outcome that was set aside; no later one of its turn counts."""
@@ -144,7 +158,11 @@ class SubjectState:
         outcome_id = ids.outcome_id(outcome.generation, outcome.turn_id)
         if outcome.turn_id in self.closed or outcome_id in self.refused:
             return False
-        self.closed[outcome.turn_id] = ClosedTurn(closing=outcome.closing, offset=logged.offset)
+        self.closed[outcome.turn_id] = ClosedTurn(
+            closing=outcome.closing,
+            offset=logged.offset,
+            conversation_id=conversation_of(outcome),
+        )
         waiting = waiting_turn(outcome)
         if waiting is not None:
             self.waiting[outcome.turn_id] = waiting
@@ -155,6 +173,7 @@ class SubjectState:
         fold_rejections(self.rejected, outcome)
         add_spending(self.spent, outcome)
         fold_suppressions(self.suppressed, outcome)
+        fold_summary(self.summaries, self.forgotten, outcome)
         self._delete(outcome)
         return True
 
@@ -170,6 +189,7 @@ class SubjectState:
         }
         rows = [self.memories.pop(memory_id, None) for memory_id in gone]
         contents = frozenset(row.memory.content for row in rows if row is not None)
+        self.forget({row.memory.turn_id for row in rows if row is not None})
         delete_flags(self.flags, gone, contents)
 
     def _settle(self, logged: LoggedOutcome) -> None:

@@ -33,6 +33,7 @@ class FoldedPartition:
         states: what it says of each subject that can still be read.
         tenants: the tenant of each of them; ``None`` for the system's own subject.
         erased_offsets: where the outcomes stand that say nothing any more.
+        forgotten: the ids of these, and of turns whose keys are gone: no summary tells of them.
         removed: how many records are gone without a trace, as compaction leaves it of what was
             tombstoned.
         unreadable: how many outcomes cannot be used: each is a dead letter, unless its subject has
@@ -42,6 +43,7 @@ class FoldedPartition:
     states: dict[UUID, SubjectState] = field(default_factory=dict)
     tenants: dict[UUID, str | None] = field(default_factory=dict)
     erased_offsets: set[int] = field(default_factory=set)
+    forgotten: set[UUID] = field(default_factory=set)
     removed: int = 0
     unreadable: int = 0
 
@@ -110,6 +112,8 @@ class LogFold:
                 position = read[-1].position.offset + 1
         finally:
             await asyncio.to_thread(records.close)
+        for state in folded.states.values():
+            state.forget(folded.forgotten)
         return folded
 
     async def _add(
@@ -134,6 +138,9 @@ class LogFold:
         folded.unreadable += len(batch.poison) + len(opened.poison)
         folded.erased_offsets |= {erased.offset for erased in opened.erased}
         folded.erased_offsets |= {buried.offset for buried in batch.buried_outcomes}
+        folded.forgotten |= {erased.outcome_id for erased in opened.erased}
+        folded.forgotten |= {buried.outcome_id for buried in batch.buried_outcomes}
+        folded.forgotten |= {turn_id for item in opened.outcomes for turn_id in item.forgotten}
         for item in opened.outcomes:
             state = folded.state(item.subject)
             folded.tenants[item.subject] = item.tenant

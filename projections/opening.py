@@ -10,6 +10,7 @@ from uuid import UUID
 from projections.batch import Poison, SealedOutcome
 from projections.changes import Change, Insert, changes
 from projections.flag_fold import decided_flags, raised_flags
+from projections.summary_fold import sources_of, summary_of
 from schemas import ids
 from schemas.errors import RecordInvalid, SealBroken
 from schemas.keyring import Erased, SubjectKeys
@@ -29,6 +30,7 @@ class OpenedOutcome:
         offset: where it stands in the memories topic.
         outcome: what was decided.
         changes: what that changes.
+        forgotten: the turns whose keys are gone, of those that its summary was made from.
     """
 
     subject: UUID
@@ -36,6 +38,7 @@ class OpenedOutcome:
     offset: int
     outcome: Outcome
     changes: tuple[Change, ...]
+    forgotten: frozenset[UUID] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,8 +185,22 @@ def _open(
         outcome_id = ids.outcome_id(generation, outcome.turn_id)
         return ErasedOutcome(subject=None, outcome_id=outcome_id, offset=offset)
     return OpenedOutcome(
-        subject=subject, tenant=state.tenant, offset=offset, outcome=outcome, changes=changed
+        subject=subject,
+        tenant=state.tenant,
+        offset=offset,
+        outcome=outcome,
+        changes=changed,
+        forgotten=frozenset(_forgotten(outcome, state)),
     )
+
+
+def _forgotten(outcome: Outcome, keys: SubjectKeys) -> Iterator[UUID]:
+    """Yield the turns whose keys are gone, of those that a summary was made from."""
+    for source in sources_of(outcome):
+        try:
+            keys.leaf_key(source.leaf)
+        except Punctured:
+            yield source.turn_id
 
 
 def _check(
@@ -222,6 +239,10 @@ def _other_texts(outcome: Outcome) -> Iterator[str | None]:
     yield from (outcome.extractor, outcome.model)
     if outcome.deferral is not None:
         yield outcome.deferral.conversation_id
+    yield outcome.conversation_id
+    summary = summary_of(outcome)
+    if summary is not None:
+        yield from (summary.conversation_id, summary.summary, summary.prompt_hash)
     for raised in raised_flags(outcome):
         operation = raised.proposed
         yield from (operation.content, operation.about, operation.quote, raised.conversation_id)

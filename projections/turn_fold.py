@@ -16,11 +16,14 @@ class ClosedTurn:
         closing: how; of one that was deferred and then settled, how it closed at last.
         offset: where the outcome that closed it, or deferred it, stands in the memories topic.
         settled_offset: where the outcome stands that settled it; ``None`` unless it was deferred.
+        conversation_id: the turn's conversation; ``None`` for what is no turn, and where the
+            outcome does not tell it.
     """
 
     closing: Closing
     offset: int
     settled_offset: int | None = None
+    conversation_id: str | None = None
 
     def can_settle(self, settled: Settled, offset: int) -> bool:
         """Whether the outcome at an offset settles it.
@@ -34,6 +37,11 @@ class ClosedTurn:
     def settled_by(self, settled: Settled, offset: int) -> ClosedTurn:
         """Return how it closed at last, by the outcome at an offset."""
         return replace(self, closing=settled.closing, settled_offset=offset)
+
+
+def conversation_of(outcome: Outcome) -> str | None:
+    """Return the conversation of the turn that an outcome closes; ``None`` for what is no turn."""
+    return outcome.conversation_id if outcome.closes == "turn" else None
 
 
 def waiting_turn(outcome: Outcome) -> WaitingTurn | None:

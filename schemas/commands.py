@@ -199,6 +199,8 @@ class SessionEndCause(StrEnum):
 
     IDLE = "idle"
     EXPLICIT = "explicit"
+    SUMMARY = "summary"
+    """It is not said to be over: its summary is to be made again, and nothing is settled."""
 
 
 class SessionEnd(Record):

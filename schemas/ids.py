@@ -132,6 +132,18 @@ def session_end_id(subject: UUID, first: UUID, last: UUID, attempt: int) -> UUID
     return _derived(b"session-end", subject.bytes, first.bytes, last.bytes, b"%d" % attempt)
 
 
+def summary_end_id(subject: UUID, mark: UUID, attempt: int) -> UUID:
+    """Return the id of the record that has a session's summary made again.
+
+    Args:
+        subject: whose session it is.
+        mark: what made the summary due.
+        attempt: tells records of the same cause apart: one that brought nothing is followed by
+            another.
+    """
+    return _derived(b"summary-end", subject.bytes, mark.bytes, b"%d" % attempt)
+
+
 def consolidation_id(subject: UUID, last_recorded: UUID, attempt: int = 0) -> UUID:
     """Return the id of the consolidation of a subject.
 

@@ -106,6 +106,7 @@ class Extraction:
         usage: what it cost, the calls included whose answers were of no use.
         stop_reasons: why the model stopped, call by call, in the provider's words.
         skipped: why no model was asked, where code found that there is nothing to ask.
+        summary: what a session came to, where just that was asked for.
     """
 
     operations: tuple[Operation, ...]
@@ -113,6 +114,7 @@ class Extraction:
     usage: Usage = field(default_factory=Usage)
     stop_reasons: tuple[str, ...] = ()
     skipped: str | None = None
+    summary: str | None = None
 
 
 @runtime_checkable
@@ -174,6 +176,34 @@ class SessionExtractor(Protocol):
             ExtractionFailed: the answer could not be used; asking again may help.
             ExtractionRejected: the answer could not be used, and asking again would not help.
             ExtractorUnavailable: it cannot be asked now; no turn is at fault, so each waits.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryRequest:
+    """What is summed up.
+
+    Attributes:
+        turns: turns of one conversation, in the order in which they were said, their texts free of
+            our own injection block. At least one.
+    """
+
+    turns: tuple[Turn, ...]
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """An extractor that can tell what a chat session came to."""
+
+    async def summarise(self, request: SummaryRequest) -> Extraction:
+        """Return the summary, in the user's language and made from these turns alone.
+
+        A model is asked once: an answer that is of no use is not asked for again.
+
+        Raises:
+            ExtractionFailed: the answer could not be used.
+            ExtractorUnavailable: it cannot be asked now.
         """
         ...
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from schemas.memory import Confidence, MemoryKind, Precision, Record, UtcDatetime
 from schemas.slots import Slot
+from schemas.summaries import ProposedSummary
 
 
 class Action(StrEnum):
@@ -123,6 +124,8 @@ class Proposal(Record):
         skipped: why the model was not asked, where code found that there is nothing to ask.
         failed: of the end of a session, the turns for which no usable answer could be had; the
             others were answered.
+        summary: of the end of a session, what its summary is to be; ``None`` where none was asked
+            for.
         proposed_at: when the answer was complete.
     """
 
@@ -137,4 +140,5 @@ class Proposal(Record):
     stop_reasons: tuple[str, ...] = ()
     skipped: str | None = None
     failed: tuple[UUID, ...] = ()
+    summary: ProposedSummary | None = None
     proposed_at: UtcDatetime

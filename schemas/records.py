@@ -127,6 +127,8 @@ class Outcome(Record):
         closes: what sort of record it closes: what was spent is told by turn.
         recall_id: the recall that was served for the turn, as the turn tells it, so that whoever
             reads no turn knows it too.
+        conversation_id: the turn's conversation, for the same reason; ``None`` for what is no turn,
+            for a turn that could not be worked on, and in what was recorded before it was told.
     """
 
     turn_id: UUID
@@ -146,6 +148,7 @@ class Outcome(Record):
     usage: Usage = Usage()
     closes: Closes = "turn"
     recall_id: UUID | None = None
+    conversation_id: str | None = None
 
 
 class DeadLetter(Record):

@@ -60,14 +60,14 @@ def _outcome_2(payload: JsonObject) -> JsonObject:
 SCHEMAS: Final[tuple[Schema, ...]] = (
     Schema(name="turn", version=1, model=Turn, upcasters={}),
     Schema(name="curation", version=2, model=Curation, upcasters={1: _as_it_is}),
-    Schema(name="session-end", version=1, model=SessionEnd, upcasters={}),
+    Schema(name="session-end", version=2, model=SessionEnd, upcasters={1: _as_it_is}),
     Schema(name="consolidation", version=1, model=ConsolidationStart, upcasters={}),
-    Schema(name="proposal", version=2, model=Proposal, upcasters={1: _as_it_is}),
+    Schema(name="proposal", version=3, model=Proposal, upcasters={1: _as_it_is, 2: _as_it_is}),
     Schema(
         name="outcome",
-        version=4,
+        version=5,
         model=Outcome,
-        upcasters={1: _outcome_2, 2: _as_it_is, 3: _as_it_is},
+        upcasters={1: _outcome_2, 2: _as_it_is, 3: _as_it_is, 4: _as_it_is},
     ),
     Schema(name="file-command", version=1, model=FileCommand, upcasters={}),
     Schema(name="recall", version=1, model=ServedRecall, upcasters={}),

@@ -15,7 +15,8 @@ UNION SELECT subject FROM turns
 UNION SELECT subject FROM waiting_turns
 UNION SELECT subject FROM flags
 UNION SELECT subject FROM rejections
-UNION SELECT subject FROM suppressions;
+UNION SELECT subject FROM suppressions
+UNION SELECT subject FROM session_summaries;
 
 -- name: select_memories
 -- Return every column of some subjects' memories that the log decides: a vector that was made later
@@ -34,7 +35,7 @@ WHERE subject = ANY (%(subjects)b::uuid[]);
 
 -- name: select_turns
 -- Return how some subjects' turns closed, by which outcomes; all NULL for one that is open.
-SELECT subject, turn_id, closing, outcome_offset, settled_offset
+SELECT subject, turn_id, closing, outcome_offset, settled_offset, conversation_id
 FROM turns
 WHERE subject = ANY (%(subjects)b::uuid[]);
 
@@ -52,6 +53,18 @@ SELECT
     utc_offset_minutes, flagged_at, actor, reason, decided_at, decided_by_turn
 FROM flags
 WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_summaries
+-- Return every column of what the ends of some subjects' sessions came to.
+SELECT
+    subject, record_id, partition, conversation_id, turn_offset, summary, reason, turn_ids, refused,
+    cut, shortened, more, first_said_at, last_said_at, extractor, model, prompt_hash, made_at
+FROM session_summaries
+WHERE subject = ANY (%(subjects)b::uuid[]);
+
+-- name: select_forgotten
+-- Return which of some sources of summaries are noted to be gone.
+SELECT source_id FROM forgotten_sources WHERE source_id = ANY (%(source_ids)b::uuid[]);
 
 -- name: select_rejections
 -- Return every column of what was refused of some subjects.

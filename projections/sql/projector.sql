@@ -42,16 +42,19 @@ WHERE positions.topic = moved.topic
 -- Close turns that no outcome has closed yet, read or not, and return which ones they are. An
 -- outcome does not count after one of the same turn that was set aside.
 WITH closed AS (
-    INSERT INTO turns (subject, turn_id, partition, turn_offset, closing, outcome_offset)
+    INSERT INTO turns (
+        subject, turn_id, partition, turn_offset, closing, outcome_offset, conversation_id
+    )
     SELECT
         listed.subject, listed.turn_id, listed.partition, listed.turn_offset, listed.closing,
-        listed.outcome_offset
+        listed.outcome_offset, listed.conversation_id
     FROM unnest(
         %(subjects)b::uuid[], %(turn_ids)b::uuid[], %(outcome_ids)b::uuid[],
         %(partitions)b::integer[], %(turn_offsets)b::bigint[], %(closings)b::text[],
-        %(outcome_offsets)b::bigint[]
+        %(outcome_offsets)b::bigint[], %(conversation_ids)b::text[]
     ) AS listed (
-        subject, turn_id, outcome_id, partition, turn_offset, closing, outcome_offset
+        subject, turn_id, outcome_id, partition, turn_offset, closing, outcome_offset,
+        conversation_id
     )
     WHERE NOT EXISTS (
         SELECT FROM refused_outcomes AS refused
@@ -61,7 +64,10 @@ WITH closed AS (
             AND refused.outcome_offset < listed.outcome_offset
     )
     ON CONFLICT (subject, turn_id) DO UPDATE
-    SET closing = excluded.closing, outcome_offset = excluded.outcome_offset
+    SET
+        closing = excluded.closing,
+        outcome_offset = excluded.outcome_offset,
+        conversation_id = excluded.conversation_id
     WHERE turns.outcome_offset IS NULL
     RETURNING subject, turn_id, partition, turn_offset
 ),

@@ -56,5 +56,5 @@ FROM (
 -- Find out whether the database answers and has the tables that questions read; reads no row.
 SELECT
 FROM read_model, positions, open_turns, turns, memories, waiting_turns, flags, spending,
-    rejections, suppressions
+    rejections, suppressions, session_summaries, summary_sources, forgotten_sources, due_summaries
 LIMIT 0;

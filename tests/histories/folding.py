@@ -37,6 +37,10 @@ def fold_log(log: GoldenLog) -> Any:
     for found in opened.outcomes:
         state = states.setdefault(str(found.subject), SubjectState(subject=found.subject))
         state.apply(LoggedOutcome(offset=found.offset, outcome=found.outcome))
+    gone = {erased.outcome_id for erased in opened.erased}
+    gone |= {buried.outcome_id for buried in batch.buried_outcomes}
+    for state in states.values():
+        state.forget(gone)
     return {
         "turns": [
             {
@@ -147,6 +151,16 @@ def _state(state: SubjectState) -> Any:
         "suppressed": [
             {"key": key.hex(), "suppressed_at": _moment(suppressed_at)}
             for key, suppressed_at in sorted(state.suppressed.items())
+        ],
+        "summaries": [
+            {
+                "record_id": str(row.record_id),
+                "conversation_id": row.conversation_id,
+                "summary": row.summary,
+                "reason": None if row.reason is None else row.reason.value,
+                "turn_ids": [str(turn_id) for turn_id in row.turn_ids],
+            }
+            for _, row in sorted(state.summaries.items())
         ],
         "rejected": [
             {

@@ -30,6 +30,7 @@ from tests.histories.folding import fold_log
 from tests.histories.golden import Fault, GoldenLog
 from tests.histories.made import embedding, memory_of, operation
 from tests.histories.served import RECALL, write_recalls
+from tests.histories.summarised import write_summaries
 from tests.histories.writing import (
     GENERATION,
     GoldenWriter,
@@ -62,6 +63,7 @@ def today(name: str) -> GoldenLog:
     write_file_commands(writer, DAN)
     write_curations(writer, EVE)
     write_recalls(writer, ANN)
+    write_summaries(writer, EVE)
     keys = key_material([ANN, DAN, EVE, forgotten(forgotten_turn)], [(CLEO.subject, at(3 * DAY))])
     log = GoldenLog(
         name=name, plain=tuple(writer.plain), sealed=tuple(writer.sealed), keys=keys, folded=None

@@ -47,6 +47,9 @@ def erase(site: PipelineSite, users: Iterable[str]) -> list[LogRecord]:
             "file_history",
             "file_results",
             "file_views",
+            "session_summaries",
+            "summary_sources",
+            "due_summaries",
         ):
             connection.execute(f"DELETE FROM {table} WHERE subject = ANY (%s)", (subjects,))  # noqa: S608 - one of these names
     records = [
