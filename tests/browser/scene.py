@@ -10,8 +10,10 @@ from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Final, TypeVar
 
 import httpx
+from click.testing import CliRunner
 
 from deploy.addresses import Addresses
+from deploy.cli import main
 from deploy.processes.gateway import make_app
 from deploy.processes.serving import serving
 from projections.recall_log import RecallLog
@@ -19,6 +21,7 @@ from schemas.ports import Extraction, ExtractionRequest
 from schemas.proposals import Operation
 from schemas.settings import Settings
 from tests.conftest import TestStores
+from tests.support.brokers import broker_choice
 from tests.support.one_process import TENANT, OneProcess, opened_pipeline
 
 Result = TypeVar("Result")
@@ -111,6 +114,21 @@ class PageScene:
     def link(self, user: str, **options: Any) -> str:
         """Return the address of a user's page."""
         return f"{self.url}/memory#token={self.token(user, **options)}"
+
+    def printed_link(self, user: str) -> str:
+        """Return the address of a user's page as ``memledger page-link`` prints it."""
+        stores = self._stores
+        environment = {
+            "DATABASE_URL": stores.database_url,
+            "KAFKA_BOOTSTRAP": stores.kafka_bootstrap,
+            "MEMLEDGER_BROKER": broker_choice().kind,
+            "MEMLEDGER_KEYRING_URL": stores.keyring_url,
+            "MEMLEDGER_KEY_DIRECTORY": str(stores.key_directory),
+        }
+        arguments = ["page-link", "--user", user, "--tenant", TENANT, "--url", self.url]
+        ran = CliRunner().invoke(main, arguments, env=environment)
+        assert ran.exit_code == 0, ran.stderr
+        return ran.stdout.strip()
 
     async def _run(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()

@@ -395,8 +395,8 @@ def test_a_token_that_ends_takes_what_it_showed_with_it(scene: PageScene, browse
     assert "end" not in browser.text("header")
     assert audited(browser, texts=3) == []
 
-    # Another link in the same window is another session.
-    browser.open(scene.link("bob"))
+    # Another link in the same window is another session; this one is the operator's.
+    browser.open(scene.printed_link("bob"))
     shows(browser, "bob")
     assert browser.run("return document.querySelector('#closed').hidden")
     browser.open(f"{scene.url}/memory#token={scene.token('bob', audience='mcp')}")

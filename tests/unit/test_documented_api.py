@@ -149,6 +149,9 @@ def _raised(kind: type[MemledgerError]) -> MemledgerError:
         "POST /v1/conversations/end",
         "POST /v1/user-tokens",
         "PUT /v1/pause",
+        "PUT /v1/me/pause",
+        "POST /v1/me/search",
+        "PATCH /v1/me/memories/{memory_id}",
     ],
 )
 def test_the_fields_of_a_body_are_documented(heading: str) -> None:
@@ -176,6 +179,9 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
         "/v1/recalls/{recall_id}",
         "/v1/profile",
         "/v1/pause",
+        "/v1/export",
+        "/v1/me/memories",
+        "/v1/me/memories/{memory_id}/history",
     ],
 )
 def test_the_parameters_of_a_listing_are_documented(path: str) -> None:
