@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TEST_PROCESSES ?= 2
 
-.PHONY: demo test lint types check lock clean install browser schemas
+.PHONY: demo test lint types check lock clean install browser typescript schemas
 
 install: $(STAMP)
 
@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml requirements/lock.txt
 demo: install
 	@$(BIN)/memledger demo
 
-test: check browser
+test: check browser typescript
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # The page's tests drive Debian's own Chromium. Where it is missing and may not be installed, they
@@ -36,6 +36,19 @@ browser:
 		echo "no chromium and chromedriver: install them to have the page tested in a browser"; \
 	fi
 
+# The example in TypeScript is checked and made runnable by its compiler, whose version and hash are
+# locked. Without Node.js its tests are left out and say so; with MEMLEDGER_TEST_TYPESCRIPT=node they
+# fail instead.
+typescript:
+	@cd tests/typescript && \
+	if ! command -v npm >/dev/null; then \
+		echo "no npm: install Node.js 20 or newer to have the example in TypeScript tested"; \
+	elif ! [ node_modules/.package-lock.json -nt package-lock.json ]; then \
+		echo "installing the TypeScript compiler (about 15 s, this once)"; \
+		npm ci --no-audit --no-fund --ignore-scripts --loglevel=error \
+			|| echo "it could not be installed: the tests of the example in TypeScript are left out"; \
+	fi
+
 check: lint types
 
 lint: install
@@ -44,6 +57,7 @@ lint: install
 
 types: install
 	$(BIN)/mypy
+	$(BIN)/mypy docs/examples/chat_loop.py
 
 schemas: install
 	$(BIN)/python -m schemas.jsonschema
@@ -54,4 +68,4 @@ lock:
 		--python-version 3.11 --no-header --no-annotate --quiet -o requirements/lock.txt
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache *.egg-info
+	rm -rf $(VENV) tests/typescript/node_modules .mypy_cache .ruff_cache .pytest_cache *.egg-info

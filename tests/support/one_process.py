@@ -19,6 +19,7 @@ from projections.files.projection import FilesTopic
 from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
+from projections.recall_records import RecallRecords
 from projections.waiting import PostgresWaitingTurns
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
@@ -151,7 +152,7 @@ class OneProcess:
             keyring=self.keyring,
             producer=self.producer,
             partitions=self.stores.partitions,
-            sides=[FilesTopic(partitions=self.stores.partitions)],
+            sides=[FilesTopic(partitions=self.stores.partitions), RecallRecords()],
         )
         stop = asyncio.Event()
         running = asyncio.create_task(projector.run(stop))

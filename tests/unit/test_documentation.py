@@ -110,7 +110,7 @@ def test_every_variable_that_the_code_names_is_documented() -> None:
 def test_variables_on_every_page_are_there() -> None:
     known = {f"MEMLEDGER_{name.upper()}" for name in Settings.model_fields}
     known |= {"MEMLEDGER_API_KEY", "MEMLEDGER_KAFKA_JARS", "MEMLEDGER_TEST_BROKER"}
-    known |= {"MEMLEDGER_TEST_BROWSER", "MEMLEDGER_TEST_SCREENSHOTS"}
+    known |= {"MEMLEDGER_TEST_BROWSER", "MEMLEDGER_TEST_SCREENSHOTS", "MEMLEDGER_TEST_TYPESCRIPT"}
     for page in PAGES:
         named = set(re.findall(r"\bMEMLEDGER_[A-Z_]+[A-Z]\b", page.text))
         assert named <= known, page.path.name
