@@ -14,7 +14,7 @@ from uuid import UUID
 
 from processors import metrics
 from processors.session_answers import Answer, SessionAnswers, Unfinished
-from processors.storable import storable
+from processors.storable import readable, storable
 from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.injection import cut_injection
 from schemas.memory import Memory
@@ -27,9 +27,12 @@ from schemas.ports import (
     KnownMemory,
     SessionExtractor,
     SessionRequest,
+    Summarizer,
+    SummaryRequest,
 )
 from schemas.proposals import Proposal, Usage
 from schemas.records import Turn
+from schemas.summaries import ProposedSummary, WithoutSummary
 
 logger = logging.getLogger(__name__)
 
@@ -264,6 +267,70 @@ class Proposer:
         request = ConsolidationRequest(memories=_named(memories), now=now)
         extraction = await self._answer(record_id, lambda: extractor.consolidate(request), allowed)
         return self._proposal(record_id, extraction)
+
+    @property
+    def summarises(self) -> bool:
+        """Whether the extractor can tell what a session came to."""
+        return isinstance(self._extractor, Summarizer)
+
+    def nothing_asked(self, record_id: UUID) -> Proposal:
+        """Return the proposal for a session of which no turn waits."""
+        return self._proposal(record_id, Extraction(operations=()))
+
+    async def with_summary(
+        self,
+        proposal: Proposal,
+        turns: Sequence[Turn],
+        summary: ProposedSummary,
+        *,
+        allowed: Callable[[], None],
+    ) -> Proposal:
+        """Return a proposal with the summary of its session, for which the extractor is asked once.
+
+        Whatever becomes of that, the proposal stands: its operations may be paid for.
+
+        Args:
+            proposal: the proposal for the session.
+            turns: what is summed up, free of our own injection block.
+            summary: all of the summary but its text.
+            allowed: called right before the call of the extractor; raises to prevent it.
+        """
+        extractor = self._extractor
+        assert isinstance(extractor, Summarizer), "asked for what it cannot do"  # noqa: S101
+        ordered = sorted(turns, key=lambda turn: turn.occurred_at)
+        request = SummaryRequest(turns=tuple(ordered))
+        text: str | None = None
+        without: WithoutSummary | None = None
+        usage = Usage()
+        stop_reasons: tuple[str, ...] = ()
+        try:
+            answer = await self._call(lambda: extractor.summarise(request), allowed)
+        except ExtractorUnavailable as error:
+            without, usage = WithoutSummary.UNAVAILABLE, error.usage
+        except ExtractionFailed as error:
+            logger.warning("no summary of a session: %s", type(error).__name__)
+            without, usage = WithoutSummary.FAILED, error.usage
+            stop_reasons = error.stop_reasons
+        except Exception:
+            # It was not allowed. What is paid for already is appended all the same.
+            if proposal.usage == Usage():
+                raise
+            without = WithoutSummary.UNAVAILABLE
+        else:
+            text, usage, stop_reasons = answer.summary, answer.usage, answer.stop_reasons
+            without = WithoutSummary.FAILED if text is None else None
+        return proposal.model_copy(
+            update={
+                "summary": summary.model_copy(
+                    update={
+                        "text": None if text is None else readable(text),
+                        "without": without,
+                    }
+                ),
+                "usage": proposal.usage + usage,
+                "stop_reasons": (*proposal.stop_reasons, *stop_reasons),
+            }
+        )
 
     async def _answer(
         self,

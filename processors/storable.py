@@ -26,6 +26,10 @@ OPERATIONS_BYTES_MAX: Final = 5 * 512 * 1024
 as quote, and the record stays below what a topic takes."""
 
 
+TEXT_CHARACTERS_MAX: Final = 20_000
+"""Most characters of a text that stands by itself: far more than the gate lets pass."""
+
+
 def storable(extraction: Extraction) -> Extraction:
     """Return what can be kept of an answer.
 
@@ -57,6 +61,15 @@ def storable(extraction: Extraction) -> Extraction:
         return extraction
     invalid.sort(key=lambda item: item.position)
     return replace(extraction, operations=tuple(operations), invalid=tuple(invalid))
+
+
+def readable(text: str) -> str:
+    """Return a text as the log and Postgres can keep it: without controls and half characters.
+
+    What is beyond ``TEXT_CHARACTERS_MAX`` is cut off.
+    """
+    whole = text[:TEXT_CHARACTERS_MAX].encode(errors="replace").decode()
+    return _CONTROL.sub(" ", whole)
 
 
 def _placed(

@@ -27,6 +27,7 @@ from processors.log_tail import KafkaTail
 from processors.own_records import OwnRecords
 from processors.ports import Appends, Budget, KeySource, Unlimited
 from processors.session_timers import SessionTimers, TimerParts
+from processors.summary_timers import SummaryTimerParts, SummaryTimers
 from processors.takeover import Takeover
 from processors.turn_records import KafkaTurnRecords
 from processors.turn_work import Parts, TurnWork
@@ -36,6 +37,7 @@ from schemas.log.sealed import LogPosition, LogRecord
 from schemas.ports import Embedder, Extractor, Ledger
 from schemas.records import Turn
 from schemas.settings import Settings
+from schemas.summaries import SummaryWork
 from schemas.tasks import end_tasks
 from schemas.topics import TURNS
 from schemas.waiting import WaitingTurns
@@ -65,6 +67,7 @@ class WorkerParts:
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
         costs_nothing: whether the extractor finds by itself that a turn holds nothing to ask about:
             such a turn waits for no budget.
+        summaries: what it knows of summaries of sessions; ``None`` where none are to be made.
     """
 
     bootstrap: str
@@ -78,6 +81,7 @@ class WorkerParts:
     budget: Budget = field(default_factory=Unlimited)
     wants_it_now: Callable[[Turn], bool] = lambda _turn: False
     costs_nothing: Callable[[Turn], bool] = lambda _turn: False
+    summaries: SummaryWork | None = None
 
 
 class Worker:
@@ -122,6 +126,7 @@ class Worker:
                 log=log,
                 waiting=parts.waiting,
                 records=self._records,
+                summaries=parts.summaries,
                 consolidating=parts.consolidating,
                 proposer=proposer,
                 embedder=parts.embedder,
@@ -174,6 +179,18 @@ class Worker:
                 partitions=settings.partitions,
                 episodes_min=settings.consolidate_episodes_min,
                 clock=clock,
+            )
+        )
+        self._summaries = (
+            None
+            if parts.summaries is None or not proposer.summarises
+            else SummaryTimers(
+                SummaryTimerParts(
+                    summaries=parts.summaries,
+                    records=own,
+                    ready=lambda: self._assignments.ready,
+                    clock=clock,
+                )
             )
         )
         self._session_look_s = min(session_timers.LOOK_S, settings.session_idle_s)
@@ -240,6 +257,8 @@ class Worker:
         looks: list[tuple[Callable[[], Awaitable[int]], float, str]] = [
             (self._sessions.look, self._session_look_s, "ends of quiet sessions")
         ]
+        if self._summaries is not None:
+            looks.append((self._summaries.look, self._session_look_s, "summaries to be made again"))
         if self._consolidates:
             looks.append(
                 (self._consolidations.look, consolidation_timer.LOOK_S, "consolidations started")

@@ -77,6 +77,8 @@ class Settings(BaseSettings):
             ``session``, or ``hybrid``: at once for what the user asks to be remembered or
             forgotten, else at the end.
         session_idle_s: after how long without a turn a chat session counts as over.
+        session_summaries: whether the end of a session brings a summary of it, where the extractor
+            makes any: one call of the model more.
         prices: a TOML file of what models cost; ``None`` where no price is known.
         budgets: a TOML file of what each tenant may spend; ``None`` for no limits.
         mcp: whether the gateway serves the MCP server at ``/mcp``.
@@ -132,6 +134,7 @@ class Settings(BaseSettings):
     extract_timeout_s: float = Field(default=120.0, gt=0)
     extraction_mode: Literal["turn", "session", "hybrid"] = "turn"
     session_idle_s: float = Field(default=1800.0, ge=1, le=30 * 86400)
+    session_summaries: bool = True
     prices: Path | None = None
     budgets: Path | None = None
     rate_limits: Path | None = None

@@ -26,6 +26,7 @@ from processors.worker import Worker, WorkerParts
 from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.consolidation import ProjectedConsolidation
 from projections.spending import PostgresSpending
+from projections.summaries import PostgresSummaries
 from projections.vector_repair import Pace, VectorRepair
 from projections.waiting import PostgresWaitingTurns
 from schemas.settings import Settings
@@ -66,6 +67,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 budget=budgets_of(settings, extractor, PostgresSpending(read_model)),
                 wants_it_now=wants_it_now,
                 costs_nothing=costs_nothing_of(settings),
+                summaries=PostgresSummaries(read_model) if settings.session_summaries else None,
             ),
             settings,
         )

@@ -12,6 +12,7 @@ from processors.closers import Closers
 from processors.closers.consolidations import ConsolidationCloser, ConsolidationParts
 from processors.closers.curations import CurationCloser
 from processors.closers.places import Places
+from processors.closers.session_summaries import SessionSummaries, SummaryParts
 from processors.closers.sessions import SessionCloser, SessionParts
 from processors.closers.turns import ExtractionMode, TurnCloser, TurnParts
 from processors.deciding.decider import Decider
@@ -21,6 +22,7 @@ from processors.ports import Budget, TurnRecords
 from schemas.consolidation import Consolidating
 from schemas.ports import Embedder, Ledger
 from schemas.records import Turn
+from schemas.summaries import SummaryWork
 from schemas.waiting import WaitingTurns
 
 
@@ -38,6 +40,7 @@ class CloserParts:
         embedder: gives vectors.
         lease: tells whether our partitions are still ours.
         budget: tells whether a tenant may ask a model.
+        summaries: tells which turns no summary tells of; ``None`` where none are to be made.
         mode: when the extractor is asked.
         wants_it_now: whether a turn asks for something to be remembered or forgotten.
         costs_nothing: whether the extractor finds by itself that a turn holds nothing to ask about.
@@ -61,6 +64,7 @@ class CloserParts:
     owner: str
     generation: str
     clock: Callable[[], datetime]
+    summaries: SummaryWork | None = None
 
 
 def make_closers(parts: CloserParts) -> Closers:
@@ -100,6 +104,14 @@ def make_closers(parts: CloserParts) -> Closers:
                 waiting=parts.waiting,
                 records=parts.records,
                 budget=parts.budget,
+                summaries=SessionSummaries(
+                    SummaryParts(
+                        work=parts.summaries,
+                        records=parts.records,
+                        proposer=parts.proposer,
+                        clock=parts.clock,
+                    )
+                ),
             )
         ),
         consolidations=ConsolidationCloser(

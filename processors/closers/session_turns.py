@@ -52,6 +52,9 @@ class SessionTurns:
         return (*self.unreadable, *lost)
 
 
+NO_TURNS: Final = SessionTurns(readable=(), unreadable=(), records={})
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Reading:
     """Turns that were read so far."""

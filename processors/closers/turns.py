@@ -68,9 +68,11 @@ class TurnCloser:
     async def outcome(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
         """Return what becomes of a turn; see :class:`~processors.closers.closer.Closer`."""
         outcome = await self._outcome(turn, opened, state)
-        if outcome is None or turn.recall_id is None:
-            return outcome
-        return outcome.model_copy(update={"recall_id": turn.recall_id})
+        if outcome is None:
+            return None
+        return outcome.model_copy(
+            update={"recall_id": turn.recall_id, "conversation_id": turn.conversation_id}
+        )
 
     async def _outcome(self, turn: Turn, opened: Opened, state: PartitionState) -> Outcome | None:
         asking = self._parts.asking

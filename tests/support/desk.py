@@ -73,6 +73,7 @@ class SubjectDesk:
         embedder: Embedder | None = None,
         mode: ExtractionMode = ExtractionMode.TURN,
         site: MemorySite | None = None,
+        summarises: bool = False,
     ) -> None:
         self.site = site or MemorySite()
         self.extractor = extractor or NotingExtractor()
@@ -85,6 +86,7 @@ class SubjectDesk:
             mode=mode,
             budget=self._budget(),
             clock=self._clock,
+            summarises=summarises,
         )
         self._state: PartitionState | None = None
         self._decisions = 0
@@ -120,13 +122,17 @@ class SubjectDesk:
         offset = self.site.log.append(TURNS, partition, sealed)
         return self.site.log.records(TURNS, partition, offset)[0]
 
-    def end(self, conversation: str = "conversation") -> LogRecord:
+    def end(
+        self,
+        conversation: str = "conversation",
+        cause: SessionEndCause = SessionEndCause.EXPLICIT,
+    ) -> LogRecord:
         """Append the end of a session and return it as it is read."""
         record_id = uuid4()
         end = SessionEnd(
             turn_id=record_id,
             conversation_id=conversation,
-            cause=SessionEndCause.EXPLICIT,
+            cause=cause,
             occurred_at=NOON,
             received_at=NOON,
         )

@@ -23,6 +23,7 @@ from schemas.topics import TURNS
 from tests.support.memory_keyring import MemoryKeyring
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.memory_log import MemoryLog, MemoryProducer, MemoryTail
+from tests.support.memory_summaries import MemorySummaries
 from tests.support.memory_waiting import MemoryConsolidating, MemoryTurnRecords, MemoryWaiting
 from tests.support.turns import NOON, SealedTurn, new_keys, sealed_turn
 
@@ -62,7 +63,8 @@ class MemorySite:
 
     Attributes:
         partitions: how many partitions each topic has.
-        log, keyring, ledger, tail, waiting, turn_records, consolidating: as their names say.
+        log, keyring, ledger, tail, waiting, turn_records, consolidating, summaries: as their names
+            say.
     """
 
     def __init__(self, *, partitions: int = 1) -> None:
@@ -76,6 +78,7 @@ class MemorySite:
         self.waiting = MemoryWaiting(self.ledger, partitions=partitions)
         self.turn_records = MemoryTurnRecords(self.log)
         self.consolidating = MemoryConsolidating(self.ledger)
+        self.summaries = MemorySummaries(self.ledger, self.log, partitions=partitions)
 
     def subject(self, partition: int = 0, *, chance: Random | None = None) -> SubjectKeys:
         """Return the keys of a new subject in a partition."""
@@ -113,6 +116,7 @@ class MemoryWorker:
         mode: ExtractionMode = ExtractionMode.TURN,
         budget: Budget | None = None,
         clock: Callable[[], datetime] = lambda: NOON,
+        summarises: bool = False,
     ) -> None:
         self.owner = owner
         self.lease = MemoryLease()
@@ -126,6 +130,7 @@ class MemoryWorker:
                 waiting=site.waiting,
                 records=site.turn_records,
                 consolidating=site.consolidating,
+                summaries=site.summaries if summarises else None,
                 proposer=Proposer(
                     extractor,
                     generation=GENERATION,

@@ -84,6 +84,11 @@ class Asker:
         self._deadline_s = deadline_s
         self._unfinished = Unfinished()
 
+    @property
+    def deadline_s(self) -> float:
+        """How long all questions of an extraction together may take, in seconds."""
+        return self._deadline_s
+
     async def ask(self, inquiry: Inquiry) -> Extraction:
         """Return what the answers propose.
 

@@ -12,15 +12,27 @@ from typing import Any, Final
 from processors.extractors.fingerprint import fingerprint
 from processors.extractors.model import prompt
 from processors.extractors.model.asking import TOKENS_MAX, Asker, Inquiry
-from processors.extractors.model.calling import Caller
+from processors.extractors.model.calling import Caller, Deadline
 from processors.extractors.model.chunks import groups_of, pieces_of
 from processors.extractors.model.consolidation import consolidation_inquiry
-from processors.extractors.model.provider import Provider, Question
+from processors.extractors.model.provider import Provider, Question, Result
 from processors.extractors.model.reading import Asked, each, names_of, operation_of
 from processors.extractors.model.schema import SCHEMAS, SESSION, TURN
+from processors.extractors.model.summarising import (
+    UnusableSummary,
+    summary_in,
+    summary_inquiry,
+)
 from processors.extractors.model.unfinished import Items
 from processors.small_talk import Skip, skip_reason
-from schemas.ports import ConsolidationRequest, Extraction, ExtractionRequest, SessionRequest
+from schemas.errors import ExtractionRejected
+from schemas.ports import (
+    ConsolidationRequest,
+    Extraction,
+    ExtractionRequest,
+    SessionRequest,
+    SummaryRequest,
+)
 from schemas.records import Turn
 
 _PACKAGE: Final = "processors.extractors.model"
@@ -28,12 +40,13 @@ _PACKAGE: Final = "processors.extractors.model"
 MODULES: Final = (
     *(f"{_PACKAGE}.{name}" for name in (
         "answers", "asking", "chunks", "consolidation", "dates", "extractor", "prompt", "quotes",
-        "reading", "schema",
+        "reading", "schema", "summarising",
     )),
     "processors.explicit_requests",
     "processors.folding",
     "processors.general_questions",
     "processors.marks",
+    "processors.shown_turns",
     "processors.small_talk",
     "schemas.injection",
     "schemas.slots",
@@ -89,6 +102,7 @@ class ModelExtractor:
                 prompt.turn_rules(keeps_assistant=self._keeps_assistant),
                 prompt.session_rules(keeps_assistant=self._keeps_assistant),
                 prompt.consolidation_rules(),
+                prompt.summary_rules(),
             ],
             "schemas": SCHEMAS,
             "word_lists": {
@@ -190,6 +204,30 @@ class ModelExtractor:
         if not request.memories:
             return Extraction(operations=())
         return await self._asker.ask(consolidation_inquiry(request.memories))
+
+    async def summarise(self, request: SummaryRequest) -> Extraction:
+        """Return what a session came to. The model is asked for one answer.
+
+        Raises:
+            ExtractionFailed: the answer did not come in time.
+            ExtractionRejected: it is of no use; it is not asked for again.
+            ExtractorUnavailable: the model cannot be asked.
+        """
+        answer = await self._caller.ask(
+            summary_inquiry(request.turns), Deadline(self._asker.deadline_s)
+        )
+        stop_reasons = (answer.stop_reason,)
+        try:
+            summary = summary_in(answer)
+        except UnusableSummary as error:
+            self._caller.count(error.result)
+            raise ExtractionRejected(
+                str(error), usage=answer.usage, stop_reasons=stop_reasons
+            ) from None
+        self._caller.count(Result.ANSWERED)
+        return Extraction(
+            operations=(), summary=summary, usage=answer.usage, stop_reasons=stop_reasons
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -12,6 +12,7 @@ from typing import Final
 from processors.extractors.model.chunks import Part
 from processors.extractors.model.dates import local_day
 from processors.marks import TAGS
+from processors.shown_turns import ASSISTANT_SHOWN_MAX, USER_SHOWN_MAX
 from schemas.ports import KnownMemory
 from schemas.records import Turn
 from schemas.slots import Slot
@@ -58,6 +59,11 @@ def consolidation_rules() -> str:
     return _text("consolidation")
 
 
+def summary_rules() -> str:
+    """Return the system prompt for the summary of a session."""
+    return _text("summary")
+
+
 def turn_question(
     turn: Turn, piece: str, known: Sequence[KnownMemory], *, keeps_assistant: bool, part: str = ""
 ) -> str:
@@ -75,7 +81,7 @@ def turn_question(
         f"The turn is of {_moment(turn)}.",
         _known_block(known),
         f"<user{cut}>\n{escaped(piece)}\n</user>",
-        *_assistant_block(turn, keeps_assistant=keeps_assistant),
+        *_assistant_block(turn, most=_assistant_most(keeps_assistant=keeps_assistant)),
     ]
     return "\n".join(block for block in blocks if block)
 
@@ -101,15 +107,28 @@ def session_question(
         blocks += [
             f'<turn name="t{part.index + 1}" said="{_moment(turn)}">',
             f"<user>\n{escaped(part.text)}\n</user>",
-            *_assistant_block(turn, keeps_assistant=keeps_assistant),
+            *_assistant_block(turn, most=_assistant_most(keeps_assistant=keeps_assistant)),
             "</turn>",
         ]
     return "\n".join(block for block in blocks if block)
 
 
+def summary_question(turns: Sequence[Turn]) -> str:
+    """Return the question what a session came to; of what is long its two ends are shown."""
+    blocks = []
+    for turn in turns:
+        blocks += [
+            f'<turn said="{_moment(turn)}">',
+            f"<user>\n{escaped(shortened(turn.user_text, USER_SHOWN_MAX))}\n</user>",
+            *_assistant_block(turn, most=ASSISTANT_SHOWN_MAX),
+            "</turn>",
+        ]
+    return "\n".join(blocks)
+
+
 def context_characters(turn: Turn, *, keeps_assistant: bool) -> int:
     """Return about how many characters a session's question holds beside what the user said."""
-    most = ASSISTANT_KEPT_CHARACTERS_MAX if keeps_assistant else ASSISTANT_CHARACTERS_MAX
+    most = _assistant_most(keeps_assistant=keeps_assistant)
     return _FRAME_CHARACTERS + min(most, len(turn.assistant_text or ""))
 
 
@@ -162,11 +181,14 @@ def _one_line(text: str, characters_max: int) -> str:
     return line if len(line) <= characters_max else f"{line[: characters_max - 1]}\u2026"
 
 
-def _assistant_block(turn: Turn, *, keeps_assistant: bool) -> list[str]:
+def _assistant_most(*, keeps_assistant: bool) -> int:
+    return ASSISTANT_KEPT_CHARACTERS_MAX if keeps_assistant else ASSISTANT_CHARACTERS_MAX
+
+
+def _assistant_block(turn: Turn, *, most: int) -> list[str]:
     said = (turn.assistant_text or "").strip()
     if not said:
         return []
-    most = ASSISTANT_KEPT_CHARACTERS_MAX if keeps_assistant else ASSISTANT_CHARACTERS_MAX
     return [f"<assistant>\n{escaped(shortened(said, most))}\n</assistant>"]
 
 

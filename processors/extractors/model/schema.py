@@ -20,6 +20,7 @@ from schemas.slots import Slot
 TURN: Final = "turn_operations"
 SESSION: Final = "session_operations"
 CONSOLIDATION: Final = "consolidation"
+SUMMARY: Final = "session_summary"
 
 _TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 _IMPORTANCE: Final[Mapping[str, Any]] = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
@@ -62,6 +63,7 @@ _OPERATION: Final[Mapping[str, Any]] = {
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     TURN: _object({"operations": _list(_object(_OPERATION))}),
     SESSION: _object({"operations": _list(_object({"turn": _TEXT, **_OPERATION}))}),
+    SUMMARY: _object({"sentences": _list(_TEXT)}),
     CONSOLIDATION: _object(
         {
             "merges": _list(
