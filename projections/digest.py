@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from projections.canonical_rows import (
@@ -44,6 +44,8 @@ from schemas.topics import FILES, memories_topic
 
 _QUERIES: Final = load_queries("projections", "sql/digest.sql")
 _SUBJECTS_A_READ: Final = 500
+
+Fold = TypeVar("Fold", LogFold, FilesFold)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -149,7 +151,8 @@ class ReadModelComparer:
         if partitions is None:
             raise LogUnavailable(f"the topic {self._topic} does not exist: check the generation")
         system = (await self._keyring.system_subject()).subject
-        log, files = self._folds(system, partitions)
+        log = self._fold(LogFold, system, partitions)
+        files = self._fold(FilesFold, system, partitions)
         tally = _Tally(partitions=partitions)
         async with self._read_model.connection() as connection, connection.transaction():
             await connection.execute(_QUERIES["take_snapshot"])
@@ -202,24 +205,13 @@ class ReadModelComparer:
             embeddings_waiting=waiting,
         )
 
-    def _folds(self, system: UUID, partitions: int) -> tuple[LogFold, FilesFold]:
-        """Return what folds outcomes, and what folds commands on files."""
-        generation = self._read_model.generation
-        return (
-            LogFold(
-                self._bootstrap,
-                self._keyring,
-                generation=generation,
-                system_subject=system,
-                partitions=partitions,
-            ),
-            FilesFold(
-                self._bootstrap,
-                self._keyring,
-                generation=generation,
-                system_subject=system,
-                partitions=partitions,
-            ),
+    def _fold(self, kind: type[Fold], system: UUID, partitions: int) -> Fold:
+        return kind(
+            self._bootstrap,
+            self._keyring,
+            generation=self._read_model.generation,
+            system_subject=system,
+            partitions=partitions,
         )
 
     async def _subjects_of_table(
