@@ -71,7 +71,7 @@ function showUser(answer) {
   after(left, () => close("ended"));
   if (left > WARNED_MS_BEFORE_END) {
     after(left - WARNED_MS_BEFORE_END, () => {
-      tell("This page works for two more minutes. Save what you are writing.");
+      tellBegun("This page works for two more minutes. Save what you are writing.");
     });
   }
   showPause(user);

@@ -8,7 +8,7 @@ export const element = (id) => document.getElementById(id);
 const TOLD_MS = 8_000;
 let leaving;
 
-// Tells what is under way; it stays until something else is said.
+// Tells what is under way or to come; it stays until something else is said.
 export function tellBegun(text) {
   say(text, "");
 }

@@ -97,7 +97,9 @@ function wrongStructure() {
   const referring = ["aria-labelledby", "aria-describedby", "aria-controls", "for"];
   for (const attribute of referring) {
     for (const element of document.querySelectorAll(`[${attribute}]`)) {
-      if (!document.getElementById(element.getAttribute(attribute))) wrong.push(`${attribute}: nothing there`);
+      for (const id of element.getAttribute(attribute).split(" ")) {
+        if (!ids.includes(id)) wrong.push(`${attribute}: there is no ${id}`);
+      }
     }
   }
   let level = 0;
