@@ -50,6 +50,7 @@ VERBS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "recalls": ("recalls", "recalls"),
         "profile": ("profile", "profile"),
         "memories": ("reading", "memories"),
+        "summaries": ("summaries", "summaries"),
         "turns": ("turns", "turns"),
         "turn": ("turns", "turn"),
         "remember": ("remembering", "remember"),

@@ -52,6 +52,8 @@ from projections.recall_policies import Policies
 from projections.recall_routes import recall_router
 from projections.recalls import PostgresRecalls
 from projections.routes import query_router
+from projections.summaries import PostgresSummaries
+from projections.summary_routes import summary_router
 from projections.tokens import token_counter
 from projections.touched import OutcomeRecords, TouchedMemories
 from projections.turn_routes import turn_router
@@ -252,6 +254,15 @@ def make_app(
     app.include_router(
         profile_router(
             profiles=Profiles(read_model, token_counter(settings.tokenizer)),
+            authenticate=tenant_of,
+            find_subject=find_subject,
+            is_paused=is_paused,
+        )
+    )
+
+    app.include_router(
+        summary_router(
+            summaries=PostgresSummaries(read_model),
             authenticate=tenant_of,
             find_subject=find_subject,
             is_paused=is_paused,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from schemas.events import SessionNotSummarised, SessionSummarised
 from schemas.records import Closing, Outcome
@@ -76,14 +76,3 @@ async def ended(
     end = await writer.turn(uuid4())
     await writer.append(end_outcome(writer, end, event))
     return end
-
-
-def new_source() -> SummarySource:
-    """Return a source that nothing else is of."""
-    turn_id = uuid4()
-    return SummarySource.of(turn_id=turn_id, turn_offset=0, address=address_for(NOON, turn_id))
-
-
-def summary_id(number: int) -> UUID:
-    """Return the id of a made-up record."""
-    return UUID(int=number)

@@ -178,6 +178,7 @@ def test_the_fields_of_a_body_are_documented(heading: str) -> None:
         "/v1/turns/{turn_id}",
         "/v1/recalls/{recall_id}",
         "/v1/profile",
+        "/v1/conversations/summary",
         "/v1/pause",
         "/v1/export",
         "/v1/me/memories",
