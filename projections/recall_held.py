@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from projections.reading import Row
 from projections.words.postings import Postings, unpacked_words
 
+# The column of the same name: the version, since when it is true, and what it is.
+_FACTS: Final = np.dtype([("memory_id", "V16"), ("valid_from", ">i8"), ("marks", ">i2")])
 _ID_BYTES: Final = 16
 _EPISODIC: Final = 1
 _PROCEDURAL: Final = 2
@@ -49,7 +51,7 @@ class Held:
     postings: Postings
     turns_next: int | None
     first_open: int | None
-    _ids: bytes
+    _facts: bytes
 
     def __len__(self) -> int:
         return len(self.cosine)
@@ -72,7 +74,8 @@ class Held:
 
     def id_bytes(self, place: int) -> bytes:
         """Return the bytes of the id of the memory at a place."""
-        return self._ids[place * _ID_BYTES : (place + 1) * _ID_BYTES]
+        begin = place * _FACTS.itemsize
+        return self._facts[begin : begin + _ID_BYTES]
 
     def memory_id(self, place: int) -> UUID:
         """Return the id of the memory at a place."""
@@ -86,10 +89,11 @@ def held_of(row: Row) -> Held:
         RuntimeError: its columns do not hold as many memories as it says.
     """
     cosine = np.frombuffer(row["cosines"] or b"", ">f4").astype(np.float64)
-    marks = np.frombuffer(row["marks"] or b"", ">i2").astype(np.int64)
+    facts = np.frombuffer(row["facts"] or b"", _FACTS)
+    marks = facts["marks"].astype(np.int64)
     pinned = (marks & _PINNED) != 0
     pinned_s = np.full(len(cosine), np.nan)
-    pinned_s[pinned] = _seconds(row["pinned_ats"])
+    pinned_s[pinned] = _seconds(np.frombuffer(row["pinned_ats"] or b"", ">i8"))
     postings = unpacked_words(row["words"] or b"")
     if not row["stored"] == len(cosine) == len(marks) == len(postings.lengths):
         raise RuntimeError(
@@ -97,7 +101,7 @@ def held_of(row: Row) -> Held:
         )
     return Held(
         cosine=np.minimum(cosine, 1.0),
-        valid_from_s=_seconds(row["valid_froms"]),
+        valid_from_s=_seconds(facts["valid_from"]),
         importance=marks >> _IMPORTANCE_SHIFT,
         episodic=(marks & _EPISODIC) != 0,
         procedural=(marks & _PROCEDURAL) != 0,
@@ -107,22 +111,19 @@ def held_of(row: Row) -> Held:
         postings=postings,
         turns_next=row["turns_next"],
         first_open=row["first_open"],
-        _ids=row["memory_ids"] or b"",
+        _facts=row["facts"] or b"",
     )
 
 
-def _seconds(column: bytes | None) -> NDArray[np.float64]:
-    since_2000 = np.frombuffer(column or b"", ">i8").astype(np.float64)
-    return since_2000 / _MICROSECONDS + _POSTGRES_EPOCH_S
+def _seconds(since_2000: NDArray[np.int64]) -> NDArray[np.float64]:
+    return since_2000.astype(np.float64) / _MICROSECONDS + _POSTGRES_EPOCH_S
 
 
 NOTHING_HELD: Final = held_of(
     {
         "stored": 0,
-        "memory_ids": None,
+        "facts": None,
         "cosines": None,
-        "valid_froms": None,
-        "marks": None,
         "pinned_ats": None,
         "words": None,
         "turns_next": None,

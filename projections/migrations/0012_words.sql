@@ -6,14 +6,22 @@ ALTER TABLE memories ADD COLUMN words bytea;
 -- Numbers of hashes do not compress; beside a vector there is room for them in the row.
 ALTER TABLE memories ALTER COLUMN words SET STORAGE PLAIN;
 
--- What recall weighs besides, in one small number: importance times 16, and then one bit each for
--- episodic, procedural, of the highest importance for the user's safety, and pinned.
-ALTER TABLE memories ADD COLUMN marks smallint NOT NULL GENERATED ALWAYS AS (
-    importance * 16
-    + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
-    + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
-    + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+-- What recall weighs besides: the version, since when it is true, and a number: importance times 16, and
+-- then one bit each for episodic, procedural, of the highest importance for the user's safety, and pinned.
+-- In one value, since each value more that is told of a thousand memories costs a tenth of a millisecond.
+ALTER TABLE memories ADD COLUMN facts bytea NOT NULL GENERATED ALWAYS AS (
+    uuid_send(memory_id)
+    || timestamptz_send(valid_from)
+    || int2send(
+        (
+            importance * 16
+            + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
+            + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
+            + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+        )::smallint
+    )
 ) STORED;
+ALTER TABLE memories ALTER COLUMN facts SET STORAGE PLAIN;
 
 CREATE INDEX memories_without_words ON memories (subject) WHERE words IS NULL;
 
@@ -24,7 +32,7 @@ BEGIN
         DROP INDEX memories_recall;
         CREATE INDEX memories_recall ON memories (subject)
             INCLUDE (
-                memory_id, embedding_model, expires_at, embedding, marks, valid_from, pinned_at, words
+                facts, embedding, words, embedding_model, expires_at, pinned_at
             )
             WHERE valid_to IS NULL AND retracted_at IS NULL AND merged_into IS NULL;
     END IF;

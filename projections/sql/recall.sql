@@ -2,7 +2,7 @@
 -- second wall, not the only one.
 --
 -- All memories that hold are weighed, not here but by the process that asks, so they are told in few
--- long columns: one row and six values are cheaper than a thousand rows. The values of a memory stand at
+-- long columns: one row and four values are cheaper than a thousand rows. The values of a memory stand at
 -- the same place in each column.
 
 -- name: weigh_now
@@ -10,7 +10,7 @@
 -- in others, whole, those that are most probably served: what always is, and what is near in meaning.
 WITH held AS MATERIALIZED (
     SELECT
-        memory_id, marks, valid_from, pinned_at, words,
+        facts, pinned_at, words,
         CASE WHEN embedding_model = %(model)s
             -- A vector of length 0 has no direction: its distance is no number.
             THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
@@ -25,14 +25,14 @@ WITH held AS MATERIALIZED (
 ),
 probable AS (
     (
-        SELECT memory_id FROM held
+        SELECT facts FROM held
         -- Procedural, for the user's safety, or pinned: see the column.
-        WHERE marks & 14 <> 0
+        WHERE get_byte(facts, 25) & 14 <> 0
         LIMIT %(probable)s
     )
     UNION
     (
-        SELECT memory_id FROM held
+        SELECT facts FROM held
         -- What is no number is greater than all numbers here.
         WHERE cosine >= %(min_similarity)s AND cosine <> 'NaN'
         ORDER BY cosine DESC
@@ -41,10 +41,8 @@ probable AS (
 )
 SELECT
     count(*) AS stored,
-    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
+    string_agg(facts, ''::bytea) AS facts,
     string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_froms,
-    string_agg(int2send(marks), ''::bytea) AS marks,
     string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
     string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
@@ -62,13 +60,19 @@ SELECT
 FROM held
 UNION ALL
 SELECT
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    memories.memory_id, lineage_id, kind, content, slot, about, importance, confidence, source,
-    turn_id, quote, valid_from, valid_from_precision, valid_to, recorded_at, provenance,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
+    quote, valid_from, valid_from_precision, valid_to, recorded_at, provenance,
     pinned_at IS NOT NULL,
     CASE WHEN embedding_model = %(model)s THEN embedding END
 FROM probable
-JOIN memories ON memories.subject = %(subject)s AND memories.memory_id = probable.memory_id;
+CROSS JOIN LATERAL (
+    SELECT * FROM memories
+    WHERE subject = %(subject)s
+        AND memory_id = encode(substring(probable.facts FOR 16), 'hex')::uuid
+    -- One by one: for a join the planner would read all rows of the subject in the table.
+    LIMIT 1
+) AS whole;
 
 -- name: serve_now
 -- Return some memories, as far as they still hold.
@@ -93,7 +97,7 @@ WHERE subject = %(subject)s
 -- out, unless that was learnt after known_at, or the other one was not true yet at as_of.
 WITH known AS (
     SELECT
-        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding, marks,
+        memory_id, lineage_id, valid_from, expires_at, embedding_model, embedding, facts,
         pinned_at, words,
         CASE
             WHEN closed_recorded_at > %(known_at)s::timestamptz THEN NULL
@@ -114,7 +118,7 @@ WITH known AS (
 ),
 held AS (
     SELECT DISTINCT ON (lineage_id)
-        memory_id, marks, valid_from, pinned_at, words,
+        facts, pinned_at, words,
         CASE WHEN embedding_model = %(model)s
             THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
             ELSE 'NaN'
@@ -133,10 +137,8 @@ held AS (
 )
 SELECT
     count(*) AS stored,
-    string_agg(uuid_send(memory_id), ''::bytea) AS memory_ids,
+    string_agg(facts, ''::bytea) AS facts,
     string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(valid_from), ''::bytea) AS valid_froms,
-    string_agg(int2send(marks), ''::bytea) AS marks,
     string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
     string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (

@@ -65,17 +65,12 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
 
 def _found(word: Word, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return which memories hold a word, and how often; of its forms the one that comes more."""
-    rows, counts = _form_found(word.forms[0], postings)
+    rows, counts = postings.holding(word.forms[0])
     for form in word.forms[1:]:
-        others, more = _form_found(form, postings)
+        others, more = postings.holding(form)
         both = np.zeros(len(postings.lengths), dtype=np.uint32)
         both[rows] = counts
         both[others] = np.maximum(both[others], more)
         rows = np.flatnonzero(both)
         counts = both[rows]
     return rows, counts
-
-
-def _form_found(form: int, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    at = np.flatnonzero(postings.forms == form)
-    return postings.rows[at], postings.counts[at]

@@ -65,28 +65,32 @@ class Postings:
 
     Attributes:
         lengths: the number of words of each, shape ``(memories,)``.
-        forms: the hash of every form of every memory, shape ``(postings,)``.
-        counts: how often it occurs there.
-        rows: which memory it is in.
+        forms: the hash in each number of their bytes.
+        counts: how often that form occurs there.
+        begins: where the numbers of each memory begin, shape ``(memories,)``.
     """
 
     lengths: NDArray[np.int64]
     forms: NDArray[np.uint32]
     counts: NDArray[np.uint32]
-    rows: NDArray[np.int64]
+    begins: NDArray[np.int64]
+
+    def holding(self, form: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return which memories hold a form, and how often."""
+        at = np.flatnonzero(self.forms == form)
+        rows = np.searchsorted(self.begins, at, side="right") - 1
+        # What stands in front of a memory's forms is none of them.
+        posted = at - self.begins[rows] >= _HEADER_NUMBERS
+        return rows[posted], self.counts[at[posted]]
 
 
 def unpacked_words(packed: bytes) -> Postings:
     """Return the words of memories whose bytes stand one behind the other."""
     numbers = np.frombuffer(packed, "<u4")
     begins = np.flatnonzero(numbers == 0)
-    sizes = np.diff(begins, append=len(numbers)) - _HEADER_NUMBERS
-    posted = np.ones(len(numbers), dtype=bool)
-    posted[begins] = posted[begins + 1] = False
-    terms = numbers[posted]
     return Postings(
         lengths=numbers[begins + 1].astype(np.int64) - 1,
-        forms=terms >> np.uint32(_COUNT_BITS),
-        counts=terms & np.uint32(_COUNT_MAX),
-        rows=np.repeat(np.arange(len(begins)), sizes),
+        forms=numbers >> np.uint32(_COUNT_BITS),
+        counts=numbers & np.uint32(_COUNT_MAX),
+        begins=begins,
     )

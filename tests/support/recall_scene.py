@@ -63,20 +63,9 @@ def held(*notes: Note) -> Held:
     return held_of(
         {
             "stored": len(notes),
-            "memory_ids": b"".join(UUID(int=place).bytes for place in range(len(notes))),
+            "facts": b"".join(_facts(note, place) for place, note in enumerate(notes)),
             "cosines": np.array(
                 [np.nan if note.cosine is None else note.cosine for note in notes], ">f4"
-            ).tobytes(),
-            "valid_froms": _times([note.days_old for note in notes]),
-            "marks": np.array(
-                [
-                    note.importance * 16
-                    + _KINDS[note.kind]
-                    + 4 * note.safety
-                    + 8 * (note.pinned_days_ago is not None)
-                    for note in notes
-                ],
-                ">i2",
             ).tobytes(),
             "pinned_ats": _times(pins),
             "words": b"".join(packed_words(note.content, 384) for note in notes),
@@ -155,6 +144,16 @@ def recalled(note: Note, place: int = 0) -> RecalledMemory:
 def _saying(place: int, note: Note) -> Saying:
     vector = None if note.vector is None else np.array(note.vector, "<f2").tobytes()
     return Saying.of(recalled(note, place), vector)
+
+
+def _facts(note: Note, place: int) -> bytes:
+    marks = (
+        note.importance * 16
+        + _KINDS[note.kind]
+        + 4 * note.safety
+        + 8 * (note.pinned_days_ago is not None)
+    )
+    return UUID(int=place).bytes + _times([note.days_old]) + marks.to_bytes(2, "big")
 
 
 def _times(days_ago: list[float]) -> bytes:

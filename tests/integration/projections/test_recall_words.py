@@ -47,8 +47,10 @@ async def _words_find(tables: Stored) -> None:
         await tables.add(subject, cosine=_FAR, content=content)
     await tables.add(subject, cosine=None, content="Plays the violin")
 
-    async def asked(question: str, **options: datetime) -> RecallResult:
-        return await tables.recall.recall(subject, question, **options)
+    async def asked(question: str, **moments: datetime) -> RecallResult:
+        return await tables.recall.recall(
+            subject, question, as_of=moments.get("as_of"), known_at=moments.get("known_at")
+        )
 
     assert _contents(await asked("Where is ZX4411?")) == ["Order ZX4411 arrived late"]
     assert _contents(await asked("花生过敏吗")) == ["对花生过敏"]
