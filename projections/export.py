@@ -22,9 +22,9 @@ HOLDS: Final = (
     "and every file that assistants keep about the user, as it is now"
 )
 LEAVES_OUT: Final = (
-    "the conversations themselves, of which the chat application has its own copy; what was "
-    "deleted or refused, of which nothing is kept that could be shown; what the files held before; "
-    "and the vectors by which memories are found"
+    "the conversations themselves, of which the chat application has its own copy, and the short "
+    "summaries that are made of them; what was deleted or refused, of which nothing is kept that "
+    "could be shown; what the files held before; and the vectors by which memories are found"
 )
 
 _MEMORY: Final = TypeAdapter(ListedMemory)
