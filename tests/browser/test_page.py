@@ -379,6 +379,9 @@ def test_the_token_is_kept_in_memory_alone(scene: PageScene, browser: Browser) -
     fetched = browser.run("return performance.getEntriesByType('resource').map((it) => it.name)")
     assert len(fetched) > 3
     assert not [name for name in fetched if token in name or not name.startswith(scene.url)]
+    bearer = {"authorization": f"Bearer {scene.token('tok')}"}
+    answer = scene.client.get("/v1/me/memories", headers=bearer)
+    assert (answer.headers["cache-control"], "etag" in answer.headers) == ("no-store", False)
     browser.run("location.reload()")
     browser.wait("!document.querySelector('#closed').hidden", what="the page to ask for a new link")
     assert browser.text("#closed-title") == "Open this page from your app"
