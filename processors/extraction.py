@@ -14,7 +14,9 @@ from uuid import UUID
 
 from processors import metrics
 from processors.session_answers import Answer, SessionAnswers, Unfinished
-from processors.storable import readable, storable
+from processors.spent import Spent
+from processors.storable import storable
+from processors.summary_asking import summarised
 from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.injection import cut_injection
 from schemas.memory import Memory
@@ -30,18 +32,14 @@ from schemas.ports import (
     Summarizer,
     SummaryRequest,
 )
-from schemas.proposals import Proposal, Usage
+from schemas.proposals import Proposal
 from schemas.records import Turn
-from schemas.summaries import ProposedSummary, WithoutSummary
+from schemas.summaries import ProposedSummary
 
 logger = logging.getLogger(__name__)
 
 _BACKOFF_FIRST_S: Final = 0.5
 _BACKOFF_MAX_S: Final = 10.0
-
-_SPENT_RECORDS_MAX: Final = 10_000
-_STOP_REASONS_MAX: Final = 100
-"""An outage may go on for as long as it likes: of a record only the latest reasons are kept."""
 
 
 class ExtractorCrashed(ExtractionFailed):
@@ -58,30 +56,6 @@ class ExtractorCrashed(ExtractionFailed):
 
 class ExtractionTimedOut(ExtractionFailed):
     """The extractor gave no answer before its deadline."""
-
-
-class Spent:
-    """What was spent on records that have no proposal yet, by their ids.
-
-    A record that is given up on the way, such as one whose partition went to another worker, is
-    forgotten once ``_SPENT_RECORDS_MAX`` younger ones are kept.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[UUID, tuple[Usage, tuple[str, ...]]] = {}
-
-    def add(self, record_id: UUID, usage: Usage, stop_reasons: tuple[str, ...] = ()) -> None:
-        """Keep what an attempt cost."""
-        if usage == Usage() and not stop_reasons:
-            return
-        before, reasons = self.take(record_id)
-        self._kept[record_id] = (before + usage, (*reasons, *stop_reasons)[-_STOP_REASONS_MAX:])
-        if len(self._kept) > _SPENT_RECORDS_MAX:
-            del self._kept[next(iter(self._kept))]
-
-    def take(self, record_id: UUID) -> tuple[Usage, tuple[str, ...]]:
-        """Return what was kept, and keep it no longer."""
-        return self._kept.pop(record_id, (Usage(), ()))
 
 
 class Proposer:
@@ -285,51 +259,13 @@ class Proposer:
         *,
         allowed: Callable[[], None],
     ) -> Proposal:
-        """Return a proposal with the summary of its session, for which the extractor is asked once.
-
-        Whatever becomes of that, the proposal stands: its operations may be paid for.
-
-        Args:
-            proposal: the proposal for the session.
-            turns: what is summed up, free of our own injection block.
-            summary: all of the summary but its text.
-            allowed: called right before the call of the extractor; raises to prevent it.
-        """
+        """Return a proposal with the summary of turns; see :mod:`processors.summary_asking`."""
         extractor = self._extractor
         assert isinstance(extractor, Summarizer), "asked for what it cannot do"  # noqa: S101
-        ordered = sorted(turns, key=lambda turn: turn.occurred_at)
-        request = SummaryRequest(turns=tuple(ordered))
-        text: str | None = None
-        without: WithoutSummary | None = None
-        usage = Usage()
-        stop_reasons: tuple[str, ...] = ()
-        try:
-            answer = await self._call(lambda: extractor.summarise(request), allowed)
-        except ExtractorUnavailable as error:
-            without, usage = WithoutSummary.UNAVAILABLE, error.usage
-        except ExtractionFailed as error:
-            logger.warning("no summary of a session: %s", type(error).__name__)
-            without, usage = WithoutSummary.FAILED, error.usage
-            stop_reasons = error.stop_reasons
-        except Exception:
-            # It was not allowed. What is paid for already is appended all the same.
-            if proposal.usage == Usage():
-                raise
-            without = WithoutSummary.UNAVAILABLE
-        else:
-            text, usage, stop_reasons = answer.summary, answer.usage, answer.stop_reasons
-            without = WithoutSummary.FAILED if text is None else None
-        return proposal.model_copy(
-            update={
-                "summary": summary.model_copy(
-                    update={
-                        "text": None if text is None else readable(text),
-                        "without": without,
-                    }
-                ),
-                "usage": proposal.usage + usage,
-                "stop_reasons": (*proposal.stop_reasons, *stop_reasons),
-            }
+        said = tuple(sorted(turns, key=lambda turn: turn.occurred_at))
+        request = SummaryRequest(turns=said)
+        return await summarised(
+            proposal, summary, lambda: self._call(lambda: extractor.summarise(request), allowed)
         )
 
     async def _answer(

@@ -30,9 +30,6 @@ from processors.gate.said import Said
 from processors.gate.shape import content_present, content_readable, content_within_limit
 from schemas.events import (
     RejectionReason,
-    SentencesRefused,
-    SessionNotSummarised,
-    SessionSummarised,
 )
 from schemas.memory import ABOUT_USER, Confidence, MemoryKind
 from schemas.proposals import Action, Operation
@@ -44,6 +41,7 @@ from schemas.summaries import (
     SummarySource,
     WithoutSummary,
 )
+from schemas.summary_events import SentencesRefused, SessionNotSummarised, SessionSummarised
 
 RULES: Final[tuple[Rule, ...]] = (
     content_present,

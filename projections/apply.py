@@ -12,6 +12,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import TupleRow
 
 from projections import projector_metrics as metrics
+from projections import summary_statements as summaries
 from projections.batch import (
     NO_REFUSALS,
     Batch,
@@ -35,7 +36,6 @@ from projections.opening import (
 from projections.outcome_statements import memory_updates, spending_columns, statements
 from projections.read_model import ReadModel, name_tenants, subjects_text
 from projections.side_topics import SideApplier
-from projections.summary_statements import apply_summaries, forget_deleted, forget_sources
 from projections.turn_fold import conversation_of
 from projections.vectors import usable_halves
 from schemas import ids
@@ -197,13 +197,14 @@ class Applier:
             counted = await self._close(connection, opened.outcomes)
             await self._erase(connection, batch, opened.erased)
             await self._read_turns(connection, batch)
-            await forget_sources(connection, self._gone(batch, opened))
+            gone = summaries.gone_sources(batch, opened, self._generation)
+            await summaries.forget_sources(connection, gone)
             changed: list[tuple[int, Cursor]] = []
             left_out = 0
             for stretch in up_to_deletions(counted):
                 left_out += await self._change(connection, stretch, changed)
-                await apply_summaries(connection, stretch)
-                await forget_deleted(connection, stretch)
+                await summaries.apply_summaries(connection, stretch)
+                await summaries.forget_deleted(connection, stretch)
                 for name, columns in statements(stretch):
                     await _execute(connection, name, columns)
             await self._spend(connection, counted)
@@ -291,15 +292,6 @@ class Applier:
                 "closing": Closing.ERASED.value,
             }
             await _execute(connection, "erase_outcomes", columns)
-
-    def _gone(self, batch: Batch, opened: Opened) -> set[UUID]:
-        """Return the ids of turns and outcomes of which no summary tells any more."""
-        gone = {buried.outcome_id for buried in batch.buried_outcomes}
-        gone |= {erased.outcome_id for erased in opened.erased}
-        gone |= {turn_id for found in opened.outcomes for turn_id in found.forgotten}
-        for turn in batch.buried_turns:
-            gone |= {turn.turn_id, ids.outcome_id(self._generation, turn.turn_id)}
-        return gone
 
     async def _read_turns(self, connection: Connection, batch: Batch) -> None:
         turns, buried = batch.turns, batch.buried_turns

@@ -26,11 +26,10 @@ from schemas.events import (
     ProposalFlagged,
     ProposalRejected,
     Renewal,
-    SessionNotSummarised,
-    SessionSummarised,
 )
 from schemas.memory import Memory
 from schemas.records import Outcome
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

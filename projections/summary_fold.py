@@ -13,9 +13,9 @@ from datetime import datetime
 from uuid import UUID
 
 from schemas import ids
-from schemas.events import SentencesRefused, SessionNotSummarised, SessionSummarised
 from schemas.records import Outcome
 from schemas.summaries import SummarySource, WithoutSummary
+from schemas.summary_events import SentencesRefused, SessionNotSummarised, SessionSummarised
 
 RETRIED = frozenset({WithoutSummary.UNAVAILABLE, WithoutSummary.SOURCE_ERASED})
 """Why a worker ends a session again by itself."""

@@ -7,9 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from projections.batch import Batch
 from projections.deletion_fold import deletions
-from projections.opening import OpenedOutcome
+from projections.opening import Opened, OpenedOutcome
 from projections.summary_fold import RETRIED, SummaryRow, ended_conversation, summary_of
+from schemas import ids
 from schemas.database import Connection, load_queries
 from schemas.records import Closing
 
@@ -21,6 +23,22 @@ comes by itself has to make it."""
 
 _UNTOLD: Final = [Closing.ERASED.value, Closing.DEFERRED.value]
 """How turns close of which a summary need not tell yet, or no more."""
+
+
+def gone_sources(batch: Batch, opened: Opened, generation: str) -> set[UUID]:
+    """Return the ids of turns and outcomes of which no summary tells any more.
+
+    Args:
+        batch: what is applied.
+        opened: what became of its outcomes.
+        generation: the generation that is projected.
+    """
+    gone = {buried.outcome_id for buried in batch.buried_outcomes}
+    gone |= {erased.outcome_id for erased in opened.erased}
+    gone |= {turn_id for found in opened.outcomes for turn_id in found.forgotten}
+    for turn in batch.buried_turns:
+        gone |= {turn.turn_id, ids.outcome_id(generation, turn.turn_id)}
+    return gone
 
 
 async def forget_sources(connection: Connection, source_ids: Collection[UUID]) -> None:

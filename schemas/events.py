@@ -7,15 +7,18 @@ is never changed once it has landed; a new shape is a new version with an upcast
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from schemas.memory import Memory, Record, UtcDatetime
 from schemas.proposals import Operation
-from schemas.summaries import SummarySource, WithoutSummary
+
+# Told apart from the events that carry them, and found here by whoever reads these.
+from schemas.rejections import LEFT_TO_A_PERSON as LEFT_TO_A_PERSON  # noqa: PLC0414 - as above
+from schemas.rejections import RejectionReason as RejectionReason  # noqa: PLC0414 - as above
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 from schemas.suppression import SuppressionKey
 
 
@@ -225,49 +228,6 @@ class MemoriesDeleted(Record):
     deleted_at: UtcDatetime
 
 
-class RejectionReason(StrEnum):
-    """Why code refused what the model proposed, or left it to a person."""
-
-    EVIDENCE_NOT_IN_USER_TEXT = "evidence_not_in_user_text"
-    ASSISTANT_WORDS = "assistant_words"
-    NOT_ASSERTED = "not_asserted"
-    CONTENT_TOO_LONG = "content_too_long"
-    CONTENT_EMPTY = "content_empty"
-    CONTENT_UNREADABLE = "content_unreadable"
-    OTHER_LANGUAGE = "other_language"
-    NOT_WORTH_KEEPING = "not_worth_keeping"
-    SECRET = "secret"  # noqa: S105 - a reason's name
-    PASSWORD = "password"  # noqa: S105 - a reason's name
-    ONE_TIME_CODE = "one_time_code"
-    PAYMENT_CARD = "payment_card"
-    BANK_ACCOUNT = "bank_account"
-    NATIONAL_ID = "national_id"
-    SENSITIVE_CATEGORY = "sensitive_category"
-    INSTRUCTION = "instruction"
-    THIRD_PERSON_PRIVATE = "third_person_private"
-    OPERATOR_OBLIGATION = "operator_obligation"
-    CONTRADICTION = "contradiction"
-    UNFOUNDED_MERGE = "unfounded_merge"
-    UNKNOWN_REFERENCE = "unknown_reference"
-    INVALID_ITEM = "invalid_item"
-    NOTHING_TO_RETRACT = "nothing_to_retract"
-    ALREADY_PAST = "already_past"
-    """It had ceased before it was said, so it would never be served."""
-    CURATED = "curated"
-    """A person created, corrected or pinned what it would change, and that outranks it."""
-    SUPPRESSED = "suppressed"
-    """A person deleted or corrected it after it was said."""
-    UNKNOWN_MEMORY = "unknown_memory"
-    """What a person decided about is held no more."""
-
-
-LEFT_TO_A_PERSON: Final = frozenset(
-    {RejectionReason.OPERATOR_OBLIGATION, RejectionReason.CONTRADICTION}
-)
-"""An operation that nothing but these speaks against is flagged instead of refused; that it is said
-to be trivia besides does not count."""
-
-
 class ProposalRejected(Record):
     """Code refused one operation of a proposal.
 
@@ -345,74 +305,6 @@ class FlagRefused(Record):
     actor: str
     reason: str
     decided_at: UtcDatetime
-
-
-class SentencesRefused(Record):
-    """Sentences of a summary that were left out for one reason.
-
-    Attributes:
-        reason: why.
-        sentences: how many; one that is refused for two reasons counts for both.
-    """
-
-    reason: RejectionReason
-    sentences: int = Field(ge=1)
-
-
-class SessionSummarised(Record):
-    """What a chat session came to, made from its own turns alone.
-
-    Of two summaries of a conversation that tell of the same turn the later one counts. One of whose
-    turns any is erased counts no more.
-
-    Attributes:
-        conversation_id: the conversation.
-        summary: what it came to, in the user's language.
-        sources: the turns that it was made from.
-        first_said_at, last_said_at: when the first and the last of them were said.
-        shortened: of how many of them the middle was left out, since they were long.
-        refused: what was left out of what the model wrote, by reason.
-        cut: how many sentences were left out behind those that fit.
-        more: whether turns of the session were left to the next end of it, since they were many.
-        prompt_hash: what shaped the model's answer; extractor and model are the outcome's.
-        made_at: when.
-    """
-
-    event: Literal["session-summarised"] = "session-summarised"
-    version: Literal[1] = 1
-    conversation_id: str
-    summary: str = Field(min_length=1)
-    sources: tuple[SummarySource, ...] = Field(min_length=1)
-    first_said_at: UtcDatetime
-    last_said_at: UtcDatetime
-    shortened: int = Field(default=0, ge=0)
-    refused: tuple[SentencesRefused, ...] = ()
-    cut: int = Field(default=0, ge=0)
-    more: bool = False
-    prompt_hash: str
-    made_at: UtcDatetime
-
-
-class SessionNotSummarised(Record):
-    """The end of a chat session brought no summary.
-
-    Attributes:
-        conversation_id: the conversation.
-        reason: why.
-        sources: the turns that count as summarised all the same: of what was refused.
-        refused: what was left out, by reason.
-        more: as in a summary.
-        made_at: when it was decided.
-    """
-
-    event: Literal["session-not-summarised"] = "session-not-summarised"
-    version: Literal[1] = 1
-    conversation_id: str
-    reason: WithoutSummary
-    sources: tuple[SummarySource, ...] = ()
-    refused: tuple[SentencesRefused, ...] = ()
-    more: bool = False
-    made_at: UtcDatetime
 
 
 MemoryEvent = Annotated[

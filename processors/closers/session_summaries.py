@@ -17,12 +17,12 @@ from processors.shown_turns import shown_characters
 from processors.summarising import SourceText, summary_event
 from schemas.commands import SessionEnd
 from schemas.errors import RecordInvalid, SealBroken
-from schemas.events import SessionNotSummarised, SessionSummarised
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import LogRecord
 from schemas.proposals import Proposal
 from schemas.records import Turn
 from schemas.summaries import SummarySource, SummaryWork, WithoutSummary
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 from schemas.tree import Punctured
 
 SUMMARY_TURNS_MAX: Final = 100

@@ -8,13 +8,11 @@ from schemas.commands import SessionEnd, SessionEndCause
 from schemas.events import (
     MemoryEvent,
     RejectionReason,
-    SentencesRefused,
-    SessionNotSummarised,
-    SessionSummarised,
 )
 from schemas.keyring import SubjectKeys
 from schemas.records import Closing
 from schemas.summaries import ProposedSummary, SummarySource, WithoutSummary
+from schemas.summary_events import SentencesRefused, SessionNotSummarised, SessionSummarised
 from tests.histories.golden import Fault
 from tests.histories.writing import GoldenWriter, Written, WrittenTurn, at
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from schemas.events import SessionNotSummarised, SessionSummarised
 from schemas.records import Closing, Outcome
 from schemas.summaries import SummarySource, WithoutSummary
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 from schemas.tree import address_for
 from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at
 

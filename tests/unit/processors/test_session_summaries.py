@@ -11,12 +11,12 @@ from processors.closers import session_summaries
 from processors.closers.turns import ExtractionMode
 from schemas.commands import SessionEndCause
 from schemas.errors import ExtractionRejected, ExtractorUnavailable
-from schemas.events import SessionNotSummarised, SessionSummarised
 from schemas.log.sealed import LogRecord
 from schemas.ports import Extraction, ExtractionRequest, SessionRequest, SummaryRequest
 from schemas.proposals import Usage
 from schemas.records import Closing, Outcome
 from schemas.summaries import WithoutSummary
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 from schemas.topics import memories_topic, proposals_topic
 from tests.support.desk import SubjectDesk
 from tests.support.extractors import NotingExtractor, episode

@@ -7,7 +7,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from processors.extraction import Proposer, Spent
+from processors.extraction import Proposer
+from processors.spent import Spent
 from schemas.errors import ExtractionFailed, ExtractionRejected, ExtractorUnavailable
 from schemas.ports import Extraction, ExtractionRequest
 from schemas.proposals import Proposal, Usage

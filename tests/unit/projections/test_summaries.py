@@ -24,11 +24,14 @@ from projections.summaries import (
 from projections.summary_fold import SummaryRow, fold_summary, forget_sources, summary_of
 from projections.summary_routes import summary_router
 from schemas import ids
-from schemas.events import MemoryEvent, SessionNotSummarised, SessionSummarised
+from schemas.events import (
+    MemoryEvent,
+)
 from schemas.http import install_problem_handlers
 from schemas.injection import InjectionForm, cut_injection
 from schemas.records import Closing, Outcome
 from schemas.summaries import SummarySource, WithoutSummary
+from schemas.summary_events import SessionNotSummarised, SessionSummarised
 from tests.support.log_writer import NOON
 from tests.support.summaries import not_summarised, summarised
 
