@@ -73,7 +73,9 @@ class TestAlways:
         safe = Note(
             content="Allergic", slot=Slot.ALLERGY, importance=5, pinned_days_ago=99, cosine=0.0
         )
-        assert 20 in places(selected(Policy(pins=2), *pins, safe)[1])
+        _, result = selected(Policy(pins=2), *pins, safe)
+        assert 20 in places(result)
+        assert result.left_out.pins == 18
 
 
 class TestBudget:
