@@ -20,6 +20,7 @@ from projections.ledger import PostgresLedger
 from projections.projector import Projector
 from projections.read_model import ReadModel, open_read_model
 from projections.recall_records import RecallRecords
+from projections.summaries import PostgresSummaries
 from projections.waiting import PostgresWaitingTurns
 from schemas.keyring import Keyring, SubjectKeys
 from schemas.log.producer import LogProducer
@@ -122,6 +123,7 @@ class OneProcess:
                 producer=self.producer,
                 extractor=extractor,
                 embedder=self.embedder,
+                summaries=PostgresSummaries(self.read_model),
             ),
             self.settings(**changed),
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from processors.extractors.model import prompt
-from processors.extractors.model.answers import NotJson, NotTheSchema, items_before_cut, lists_in
+from processors.extractors.model.answers import NotJson, NotTheSchema, lists_in
 from processors.extractors.model.asking import TOKENS_MAX
 from processors.extractors.model.provider import Answer, Question, Result, Stop
 from processors.extractors.model.schema import SCHEMAS, SUMMARY
@@ -41,8 +41,6 @@ def summary_inquiry(turns: Sequence[Turn]) -> Question:
 def summary_in(answer: Answer) -> str:
     """Return the sentences of an answer, one a line; empty where there is nothing to tell.
 
-    Of an answer that was cut off the sentences are kept that were complete.
-
     Raises:
         UnusableSummary: it holds none.
     """
@@ -52,9 +50,6 @@ def summary_in(answer: Answer) -> str:
         found = lists_in(answer.text, (_SENTENCES,)).items[_SENTENCES]
     except (NotJson, NotTheSchema) as error:
         if answer.stop is Stop.CUT_OFF:
-            complete = _texts(items_before_cut(answer.text, _SENTENCES))
-            if complete:
-                return "\n".join(complete)
             problem = f"the answer was cut off ({answer.stop_reason})"
             raise UnusableSummary(Result.TRUNCATED, problem) from None
         result = Result.MALFORMED if isinstance(error, NotJson) else Result.SCHEMA_INVALID

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -14,6 +15,8 @@ from fastapi import FastAPI, Request
 from hypothesis import given
 from hypothesis import strategies as st
 
+from projections.batch import SealedOutcome
+from projections.opening import open_outcomes
 from projections.summaries import (
     NoSummaries,
     PostgresSummaries,
@@ -24,14 +27,17 @@ from projections.summaries import (
 from projections.summary_fold import SummaryRow, fold_summary, forget_sources, summary_of
 from projections.summary_routes import summary_router
 from schemas import ids
+from schemas.commands import SessionEnd, SessionEndCause
 from schemas.events import (
     MemoryEvent,
 )
 from schemas.http import install_problem_handlers
 from schemas.injection import InjectionForm, cut_injection
+from schemas.keyring import SubjectKeys
 from schemas.records import Closing, Outcome
 from schemas.summaries import SummarySource, WithoutSummary
 from schemas.summary_events import SessionNotSummarised, SessionSummarised
+from tests.histories.writing import GoldenWriter, keys_of
 from tests.support.log_writer import NOON
 from tests.support.summaries import not_summarised, summarised
 
@@ -111,6 +117,36 @@ def test_what_told_only_why_there_was_none_gives_way_to_the_next_end() -> None:
     fold_summary(found, (), ended(3, summarised([source(TURNS[0])], "Wants tea.")))
     assert [row.summary for row in found.values()] == ["Wants tea."]
     assert summary_of(ended(4, None)) is None
+
+
+def test_the_key_of_a_turn_alone_tells_that_its_summary_must_not_be_served() -> None:
+    """As in a rebuild after compaction: neither the turn nor its tombstone is left."""
+    writer, keys = GoldenWriter(), keys_of(SUBJECT)
+    turn = writer.turn("a turn", keys, "t1", "My cat is Mimi.", said_at=NOON)
+    end = SessionEnd(
+        turn_id=UUID(int=1),
+        conversation_id="conversation 1",
+        cause=SessionEndCause.EXPLICIT,
+        occurred_at=NOON,
+        received_at=NOON,
+    )
+    made = summarised(
+        [SummarySource.of(turn_id=turn.turn_id, turn_offset=turn.offset, address=turn.address)],
+        "The cat is Mimi.",
+    )
+    writer.outcome("its end", writer.command("an end", keys, end), Closing.NOTHING_FOUND, [made])
+    record = writer.last()
+    sealed = SealedOutcome(record=record, header=record.header())
+
+    def forgotten(state: SubjectKeys) -> frozenset[UUID]:
+        opened = open_outcomes(
+            [sealed], {SUBJECT: state}, generation=GENERATION, system_subject=UUID(int=0)
+        )
+        return opened.outcomes[0].forgotten
+
+    assert forgotten(keys) == frozenset()
+    punctured = replace(keys, seeds=keys.seeds.puncture(turn.address))
+    assert forgotten(punctured) == {turn.turn_id}
 
 
 def session(text: str | None, *, days: int = 0) -> SessionSummary:
