@@ -154,6 +154,13 @@ _WRITES_OF_OTHERS = (
     "INSERT INTO flags (subject, flag_id, tenant) VALUES (%(other)s, %(other)s, 'ours')",
     "INSERT INTO waiting_turns VALUES (%(other)s, %(other)s, 0, 0, 'c', 'session', now(), now())",
     "INSERT INTO rejections VALUES (%(other)s, %(other)s, 0, NULL, '{secret}', now())",
+    "INSERT INTO summary_sources VALUES (%(other)s, %(other)s, %(other)s)",
+    "INSERT INTO due_summaries VALUES (%(other)s, 'c', 0, %(other)s, 0)",
+    (
+        "INSERT INTO session_summaries (subject, record_id, partition, conversation_id, "
+        "turn_offset, turn_ids, refused, cut, shortened, more, made_at) VALUES "
+        "(%(other)s, %(other)s, 0, 'c', 0, '{}', '{}', 0, 0, false, now())"
+    ),
     "INSERT INTO spending VALUES (0, '2026-03-01', 'theirs', 'e', 'm', 1, 1, 1, 1, 1, 1, 1)",
 )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from projections.apply import Applier
+from projections.read_model import name_subjects
 from projections.summaries import NoSummaries, PostgresSummaries
 from schemas import ids
 from schemas.events import MemoriesDeleted
@@ -125,6 +126,7 @@ def test_summaries_go_with_their_turns_in_whatever_order(stores: TestStores) -> 
                 third=await said(ann),
             )
             await _made_and_listed(scene)
+            await _seen_by_their_user_alone(scene)
             await _gone_with_a_turn(scene)
             await _made_again(scene)
             await _the_same_when_it_is_read_again(scene)
@@ -160,6 +162,18 @@ async def _made_and_listed(scene: Scene) -> None:
     assert await scene.untold(ann) == [scene.third.turn_id]
     assert await scene.told(ben) == ["Wants coffee."]
     assert (await scene.projection.compare()).equal
+
+
+async def _seen_by_their_user_alone(scene: Scene) -> None:
+    async with scene.projection.read_model.connection() as connection:
+        for table in ("session_summaries", "summary_sources"):
+            # No condition on the subject: the wall has to hold by itself.
+            query = f"SELECT DISTINCT subject FROM {table}"  # noqa: S608 - one of these names
+            assert await (await connection.execute(query)).fetchall() == []
+            async with connection.transaction():
+                await name_subjects(connection, [scene.ben.subject])
+                rows = await (await connection.execute(query)).fetchall()
+                assert rows == [(scene.ben.subject,)]
 
 
 async def _gone_with_a_turn(scene: Scene) -> None:

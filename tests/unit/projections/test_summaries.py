@@ -92,15 +92,16 @@ def test_a_summary_never_outlives_its_turns_and_the_order_in_which_they_go_chang
         found: dict[UUID, SummaryRow] = {}
         forgotten: set[UUID] = set()
         for place in range(len(outcomes) + 1):
-            forgotten |= {source_id for at, source_id in known if at == place}
-            forget_sources(found, forgotten)
+            news = {source_id for at, source_id in known if min(at, len(outcomes)) == place}
+            forgotten |= news
+            forget_sources(found, news)
             if place < len(outcomes):
                 fold_summary(found, forgotten, outcomes[place])
-        forget_sources(found, everything)
         return found
 
     first = folded([(0, source_id) for source_id in everything])
-    assert folded(gone) == first == folded([])
+    last = folded([(len(outcomes), source_id) for source_id in everything])
+    assert folded(gone) == first == last
     for row in first.values():
         assert row.source_ids.isdisjoint(everything)
     told = [turn_id for row in first.values() for turn_id in row.turn_ids]
