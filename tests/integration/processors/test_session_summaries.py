@@ -95,5 +95,6 @@ def test_a_summary_goes_with_its_turn_and_is_made_again_by_another_worker(
             found = await told(pipeline, first)
             assert not found.remaking
             assert "Mimi" not in found.injection
+            assert fake.problems == []
 
     asyncio.run(run())
