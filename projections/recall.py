@@ -32,6 +32,7 @@ from projections.recall_question import (
 )
 from projections.recall_rows import SubjectRows
 from projections.recall_selection import Selected, rank, select, tokens_of_frame
+from projections.recall_threshold import threshold_for
 from projections.recall_waiting import WAIT_S, wait_closed
 from projections.recall_weights import MEANING_WEIGHT, Weighed, weigh
 from projections.recalled import (
@@ -41,12 +42,14 @@ from projections.recalled import (
     RecallResult,
     TokenUse,
 )
+from projections.slot_topics import SlotTopics
 from projections.tokens import EstimatedTokens
 from projections.words.analysis import question_words
 from schemas.clock import utc_now
 from schemas.errors import EmbedderMismatch
 from schemas.partitioning import partition_for
 from schemas.ports import Embedder, TokenCounter
+from schemas.slots import Slot
 
 __all__ = [
     "BUDGET_TOKENS_MAX",
@@ -117,6 +120,7 @@ class Recall:
         self._tokens = tokens
         self._frame_tokens = tokens_of_frame(tokens)
         self._meaning_weight = meaning_weight
+        self._topics = SlotTopics(embedder)
 
     async def recall(
         self,
@@ -161,7 +165,7 @@ class Recall:
         question = Question.checked(
             query,
             limit=limit,
-            min_similarity=self._min_similarity if min_similarity is None else min_similarity,
+            min_similarity=self._threshold(query) if min_similarity is None else min_similarity,
             budget_tokens=policy.budget_tokens if budget_tokens is None else budget_tokens,
             as_of=as_of,
             known_at=known_at,
@@ -176,6 +180,7 @@ class Recall:
         rows: SubjectRows | None = None
         held: Held = NOTHING_HELD
         probable: Sequence[Row] = ()
+        topics: dict[Slot, float] = {}
         if subject is not None:
             rows = SubjectRows(
                 read_model=self._read_model,
@@ -184,12 +189,15 @@ class Recall:
                 question=question,
                 now=now,
             )
-            held, probable = await rows.held((await self._embedder.embed([question.text]))[0])
+            vector = (await self._embedder.embed([question.text]))[0]
+            topics = await self._topics.asked_for(vector, min_similarity=question.min_similarity)
+            held, probable = await rows.held(vector, topics)
         weighed = weigh(
             held,
             question_words(question.text),
             policy,
             min_similarity=question.min_similarity,
+            topics=topics,
             now_s=(as_of or known_at or now).timestamp(),
             meaning_weight=self._meaning_weight,
         )
@@ -231,9 +239,12 @@ class Recall:
             else None,
         )
 
+    def _threshold(self, query: str) -> float:
+        return threshold_for(query, embedder=self._embedder.name, usual=self._min_similarity)
+
 
 _SERVED: Final = frozenset(
-    {Verdict.PINNED, Verdict.SAFETY, Verdict.RULE, Verdict.SIMILAR, Verdict.WORDS}
+    {Verdict.PINNED, Verdict.SAFETY, Verdict.RULE, Verdict.SIMILAR, Verdict.WORDS, Verdict.TOPIC}
 )
 
 

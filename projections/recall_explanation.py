@@ -26,6 +26,8 @@ class Verdict(StrEnum):
     """Served: its meaning is near enough to the question."""
     WORDS = "words"
     """Served: it holds enough of the question's words."""
+    TOPIC = "topic"
+    """Served: the question is about what its slot is good for, as dinner is of a diet."""
     BELOW_THRESHOLD = "below_threshold"
     """Left out: neither its meaning nor its words are near enough."""
     DUPLICATE = "duplicate"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from projections.reading import Row
 from projections.words.postings import Postings, unpacked_words
+from schemas.slots import Slot
 
 # The column of the same name: the version, since when it is true, and what it is.
 _FACTS: Final = np.dtype([("memory_id", "V16"), ("valid_from", ">i8"), ("marks", ">i2")])
@@ -20,6 +22,8 @@ _PROCEDURAL: Final = 2
 _SAFETY: Final = 4
 _PINNED: Final = 8
 _IMPORTANCE_SHIFT: Final = 4
+_IMPORTANCE_MASK: Final = 7
+_SLOTS: Final = {Slot.DIET: 128, Slot.RESIDENCE: 256}
 # Postgres counts microseconds from 2000-01-01, the epoch that this is the distance to.
 _POSTGRES_EPOCH_S: Final = 946_684_800
 _MICROSECONDS: Final = 1_000_000
@@ -34,6 +38,7 @@ class Held:
         valid_from_s: since when it is true, in seconds since 1970.
         importance: 1 to 5.
         episodic, procedural, safety, pinned: what it is.
+        slots: which memories are of each slot that has a topic.
         pinned_s: when it was pinned, in seconds since 1970; NaN where it is not.
         postings: its words.
         turns_next: the first turn of the partition that was not read; ``None`` before any.
@@ -47,6 +52,7 @@ class Held:
     procedural: NDArray[np.bool_]
     safety: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
+    slots: Mapping[Slot, NDArray[np.bool_]]
     pinned_s: NDArray[np.float64]
     postings: Postings
     turns_next: int | None
@@ -82,6 +88,11 @@ class Held:
         return UUID(bytes=self.id_bytes(place))
 
 
+def wanted_marks(topics: Iterable[Slot]) -> int:
+    """Return the bits of what is always served, and of slots whose topic is asked for."""
+    return sum((_SLOTS[slot] for slot in topics), _PROCEDURAL | _SAFETY | _PINNED)
+
+
 def held_of(row: Row) -> Held:
     """Return what a statement of recall tells, see ``sql/recall.sql``.
 
@@ -102,11 +113,12 @@ def held_of(row: Row) -> Held:
     return Held(
         cosine=np.minimum(cosine, 1.0),
         valid_from_s=_seconds(facts["valid_from"]),
-        importance=marks >> _IMPORTANCE_SHIFT,
+        importance=(marks >> _IMPORTANCE_SHIFT) & _IMPORTANCE_MASK,
         episodic=(marks & _EPISODIC) != 0,
         procedural=(marks & _PROCEDURAL) != 0,
         safety=(marks & _SAFETY) != 0,
         pinned=pinned,
+        slots={slot: (marks & mark) != 0 for slot, mark in _SLOTS.items()},
         pinned_s=pinned_s,
         postings=postings,
         turns_next=row["turns_next"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -13,7 +13,7 @@ from projections import reading
 from projections.near_duplicates import Saying
 from projections.read_model import ReadModel
 from projections.reading import Row, provenance_of
-from projections.recall_held import Held, held_of
+from projections.recall_held import Held, held_of, wanted_marks
 from projections.recall_question import Question
 from projections.recalled import RecalledMemory
 from projections.vectors import HalfVectors, halves_of
@@ -47,8 +47,14 @@ class SubjectRows:
     question: Question
     now: datetime
 
-    async def held(self, vector: Vectors) -> tuple[Held, Sequence[Row]]:
+    async def held(
+        self, vector: Vectors, topics: Collection[Slot] = ()
+    ) -> tuple[Held, Sequence[Row]]:
         """Return what weighs all memories that hold, against the question's vector.
+
+        Args:
+            vector: the question's, of shape ``(dimension,)``.
+            topics: the slots whose topic is asked for.
 
         Returns:
             What weighs them, and the rows of those that are most probably served.
@@ -66,6 +72,7 @@ class SubjectRows:
             return held_of(first), ()
         asked |= {
             "min_similarity": self.question.min_similarity,
+            "wanted": wanted_marks(topics),
             "probable": self.question.limit + PROBABLE_BEYOND_LIMIT,
         }
         first, *probable = await self._read("weigh_now", asked)

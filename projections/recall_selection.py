@@ -190,11 +190,17 @@ def select(
         if brought == limit:
             filled.verdicts[place] = Verdict.LIMIT
             continue
-        filled.offer(place, Verdict.SIMILAR if weighed.similar[place] else Verdict.WORDS)
+        filled.offer(place, _why(weighed, place))
         brought += place in filled.taken
     filled.retry(always, ranked.always)
     used = frame_tokens + room - filled.tokens_left if filled.taken else 0
     return _selected(ranked, filled, used=used, budget_tokens=budget_tokens)
+
+
+def _why(weighed: Weighed, place: int) -> Verdict:
+    if weighed.similar[place]:
+        return Verdict.SIMILAR
+    return Verdict.WORDS if weighed.worded[place] else Verdict.TOPIC
 
 
 def tokens_of_frame(counter: TokenCounter) -> int:

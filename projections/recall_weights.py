@@ -6,8 +6,9 @@ question's matter. Which of those first is relative to the other memories of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from projections.recall_held import Held
 from projections.recall_policies import Policy
 from projections.words.analysis import Word
 from projections.words.bm25 import WordScores, word_scores
+from schemas.slots import Slot
 
 MEANING_WEIGHT: Final = 0.5
 """What meaning counts for in relevance, as measured best together with words."""
@@ -39,6 +41,7 @@ class Weighed:
         final: what it is ranked by.
         similar: whether its meaning is near enough.
         worded: whether its words are enough.
+        topical: whether the question is about what its slot is good for.
     """
 
     held: Held
@@ -50,11 +53,12 @@ class Weighed:
     final: NDArray[np.float64]
     similar: NDArray[np.bool_]
     worded: NDArray[np.bool_]
+    topical: NDArray[np.bool_]
 
     @property
     def near(self) -> NDArray[np.bool_]:
         """Which memories are near enough to the question."""
-        near: NDArray[np.bool_] = self.similar | self.worded
+        near: NDArray[np.bool_] = self.similar | self.worded | self.topical
         return near
 
 
@@ -65,6 +69,7 @@ def weigh(
     *,
     min_similarity: float,
     now_s: float,
+    topics: Mapping[Slot, float] = MappingProxyType({}),
     meaning_weight: float = MEANING_WEIGHT,
 ) -> Weighed:
     """Weigh memories for a question.
@@ -74,12 +79,18 @@ def weigh(
         words: the question's words.
         policy: how.
         min_similarity: the cosine from which meaning is near enough.
+        topics: the slots whose topic is asked for, with the question's cosine to it.
         now_s: the moment that ages are counted from, in seconds since 1970.
         meaning_weight: what meaning counts for in relevance; words count for the rest.
     """
     worth = word_scores(words, held.postings)
     relevance = meaning_weight * _spread(held.cosine)
     relevance += (1 - meaning_weight) * _of_best(worth.bm25)
+    topical = np.zeros(len(held), dtype=bool)
+    for slot, cosine in topics.items():
+        topical |= held.slots[slot]
+        # What it says may be far from the question: its topic is what brings it.
+        relevance = np.where(held.slots[slot], np.maximum(relevance, cosine), relevance)
     days = np.maximum(now_s - held.valid_from_s, 0) / _DAY_S
     recency = np.where(held.episodic, policy.fading_a_day**days, 1.0)
     importance = held.importance
@@ -100,6 +111,7 @@ def weigh(
         final=final,
         similar=held.cosine >= min_similarity,  # NaN is not
         worded=worth.share >= policy.words_share,
+        topical=topical,
     )
 
 

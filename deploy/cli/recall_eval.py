@@ -215,7 +215,10 @@ async def _evaluate(asked: _Asked) -> tuple[dict[str, Any], list[RecallScores]]:
         return about, await evaluate_in_throwaway(
             scripts,
             embedder,
-            thresholds=[own if one is None else one for one in asked.thresholds],
+            # Left to recall where nobody set one: it depends on the question's language too.
+            thresholds=[
+                settings.recall_min_similarity if one is None else one for one in asked.thresholds
+            ],
             policies=policies,
         )
 

@@ -7,7 +7,8 @@ ALTER TABLE memories ADD COLUMN words bytea;
 ALTER TABLE memories ALTER COLUMN words SET STORAGE PLAIN;
 
 -- What recall weighs besides: the version, since when it is true, and a number: importance times 16, and
--- then one bit each for episodic, procedural, of the highest importance for the user's safety, and pinned.
+-- then one bit each for episodic, procedural, of the highest importance for the user's safety, and pinned;
+-- above it one for each slot that has a topic (projections/slot_topics.py), where it is about the user.
 -- In one value, since each value more that is told of a thousand memories costs a tenth of a millisecond.
 ALTER TABLE memories ADD COLUMN facts bytea NOT NULL GENERATED ALWAYS AS (
     uuid_send(memory_id)
@@ -18,6 +19,12 @@ ALTER TABLE memories ADD COLUMN facts bytea NOT NULL GENERATED ALWAYS AS (
             + CASE kind WHEN 'episodic' THEN 1 WHEN 'procedural' THEN 2 ELSE 0 END
             + CASE WHEN importance = 5 AND slot IN ('allergy', 'need') THEN 4 ELSE 0 END
             + CASE WHEN pinned_at IS NULL THEN 0 ELSE 8 END
+            + CASE
+                WHEN about <> 'user' THEN 0
+                WHEN slot = 'diet' THEN 128
+                WHEN slot = 'residence' THEN 256
+                ELSE 0
+            END
         )::smallint
     )
 ) STORED;

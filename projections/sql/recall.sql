@@ -26,8 +26,8 @@ WITH held AS MATERIALIZED (
 probable AS (
     (
         SELECT facts FROM held
-        -- Procedural, for the user's safety, or pinned: see the column.
-        WHERE get_byte(facts, 25) & 14 <> 0
+        -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the column.
+        WHERE (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0
         LIMIT %(probable)s
     )
     UNION

@@ -94,6 +94,25 @@ def question_words(text: str) -> list[Word]:
     return list(found.values())
 
 
+def is_courtesy(text: str) -> bool:
+    """Tell whether a text is nothing but greetings, thanks or assents, which ask for nothing."""
+    parts = [part.text for part in runs(normalised(text))]
+    return bool(parts) and all(part in courtesies() for part in parts)
+
+
+def is_english(text: str) -> bool:
+    """Tell whether a text is in English, as far as its writing and its function words tell.
+
+    A text of names and numbers counts as English, as does one in a language without a list.
+    """
+    parts = list(runs(normalised(text)))
+    latin = [part.text for part in parts if part.writing is Writing.SPACED and is_latin(part.text)]
+    characters = sum(len(part.text) for part in parts)
+    if 2 * sum(map(len, latin)) < characters:
+        return False
+    return language_of(latin) is None
+
+
 def _words(text: str, *, whole: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each word of a text with its forms.
 

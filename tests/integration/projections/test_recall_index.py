@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 
 from deploy.bench.rows import Filler
 from projections.read_model import ReadModel, name_subjects, open_read_model
-from projections.recall_held import held_of
+from projections.recall_held import held_of, wanted_marks
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
 from schemas.database import load_queries
@@ -53,6 +53,7 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         "vectors": HalfVectors([halves_of(user.question)]),
         "min_similarity": _NEAR,
         "probable": _MEMORIES,
+        "wanted": wanted_marks([]),
         "turns_topic": "turns",
         "partition": 0,
         "now": utc_now(),
