@@ -17,7 +17,7 @@ from projections.vectors import Halves
 from schemas.memory import MemoryKind, folded
 
 SAME_COSINE_MIN: Final = 0.9
-"""Two statements of equal words lie above it under every embedder; what only looks alike may not."""
+"""Statements of equal words lie above it under every embedder; what looks alike need not."""
 
 _CHANGE_NOTHING: Final = frozenset(
     [
