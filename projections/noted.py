@@ -13,8 +13,10 @@ from typing import Final
 
 from projections.memories import ListedMemory, MemoryState
 from projections.note_text import one_line
+from projections.second_person import to_the_user
 from schemas.events import RejectionReason
 from schemas.flags import FlagState
+from schemas.memory import ABOUT_USER, MemoryKind
 from schemas.records import Closing, DeferralCause
 
 
@@ -112,14 +114,18 @@ def noted(happened: WhatHappened) -> tuple[str, ...]:
         return ("Waiting: it is looked at when the conversation has ended",)
     if happened.waits_for is not None:
         return ("Waiting: it is looked at later",)
-    told = [
-        f"Noted: {one_line(memory.content)}{_SINCE[memory.state]}" for memory in happened.memories
-    ]
+    told = [f"Noted: {_said(memory)}{_SINCE[memory.state]}" for memory in happened.memories]
     told += [_touched(one) for one in happened.touched or ()]
     told += [_FLAGS[state] for state in happened.flags]
     # Each reason once: how many there were tells a user nothing.
     told += dict.fromkeys(_refused(reasons) for reasons in happened.refused)
     return tuple(told) or (_nothing(happened),)
+
+
+def _said(memory: ListedMemory) -> str:
+    statement = one_line(memory.content)
+    of_user = memory.about == ABOUT_USER and memory.kind is MemoryKind.SEMANTIC
+    return (to_the_user(statement) if of_user else None) or statement
 
 
 def _touched(one: Touched) -> str:

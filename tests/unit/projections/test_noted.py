@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ from projections.memories import ListedMemory, MemoryState
 from projections.noted import Effect, Touched, WhatHappened, noted
 from schemas.events import RejectionReason
 from schemas.flags import FlagState
-from schemas.memory import Confidence, MemoryKind, Precision, Source
+from schemas.memory import ABOUT_USER, Confidence, MemoryKind, Precision, Source
 from schemas.records import Closing, DeferralCause
 from schemas.slots import Slot
 
@@ -28,6 +29,7 @@ def listed(content: str, state: MemoryState = MemoryState.LIVE) -> ListedMemory:
         "content": content,
         "state": state,
         "kind": MemoryKind.SEMANTIC,
+        "about": ABOUT_USER,
         "slot": Slot.NOTE,
         "confidence": Confidence.STATED,
         "source": Source.USER,
@@ -50,14 +52,21 @@ def told(closing: Closing | None = Closing.STORED, **changed: Any) -> tuple[str,
 
 def test_what_is_stored_is_told_with_what_became_of_it() -> None:
     states = {
-        MemoryState.LIVE: "Noted: Is vegetarian",
-        MemoryState.SUPERSEDED: "Noted: Is vegetarian (no longer so)",
-        MemoryState.RETRACTED: "Noted: Is vegetarian (withdrawn since)",
-        MemoryState.MERGED: "Noted: Is vegetarian (part of another note since)",
-        MemoryState.EXPIRED: "Noted: Is vegetarian (ceased since)",
+        MemoryState.LIVE: "Noted: you are vegetarian",
+        MemoryState.SUPERSEDED: "Noted: you are vegetarian (no longer so)",
+        MemoryState.RETRACTED: "Noted: you are vegetarian (withdrawn since)",
+        MemoryState.MERGED: "Noted: you are vegetarian (part of another note since)",
+        MemoryState.EXPIRED: "Noted: you are vegetarian (ceased since)",
     }
     for state in MemoryState:
         assert told(memories=[listed("Is vegetarian", state)]) == (states[state],)
+
+
+def test_a_statement_about_another_and_an_episode_are_told_as_they_stand() -> None:
+    of_anna = replace(listed("Is vegetarian"), about="Anna")
+    episode = replace(listed("Is tired today"), kind=MemoryKind.EPISODIC)
+
+    assert told(memories=[of_anna, episode]) == ("Noted: Is vegetarian", "Noted: Is tired today")
 
 
 @pytest.mark.parametrize(
