@@ -7,12 +7,16 @@ and a question near to the text brings what the user's slot holds.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from schemas.errors import EmbeddingFailed
 from schemas.ports import Embedder, Vectors
 from schemas.slots import Slot
+
+_LOG: Final = logging.getLogger(__name__)
 
 TOPICS: Final[Mapping[Slot, str]] = MappingProxyType(
     {
@@ -46,11 +50,15 @@ class SlotTopics:
             question: its vector, of shape ``(dimension,)`` and length 1.
             min_similarity: the cosine from which it is near enough.
 
-        Raises:
-            EmbeddingFailed, EmbedderUnavailable: the topics cannot be embedded, which is done once.
+        Where the topics cannot be embedded, none is near: a question that could be is answered, and
+        the next one tries again.
         """
         if self._vectors is None:
-            self._vectors = await self._embedder.embed(list(TOPICS.values()))
+            try:
+                self._vectors = await self._embedder.embed(list(TOPICS.values()))
+            except EmbeddingFailed as error:
+                _LOG.warning("recall goes without the topics of slots: %s", error)
+                return {}
         cosines = self._vectors @ question
         return {
             slot: float(cosine)

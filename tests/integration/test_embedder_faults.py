@@ -19,7 +19,7 @@ from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.digest import Comparison, ReadModelComparer
 from projections.embedders import BreakingEmbedder, CheckedEmbedder, OpenAIEmbedder
 from projections.memories import Memories
-from projections.recall import EmptyReason, Recall, RecallResult
+from projections.recall import Recall, RecallResult
 from projections.vector_repair import Pace, VectorRepair
 from schemas.embedding import EmbeddingFault
 from schemas.errors import EmbedderMismatch, EmbeddingFailed
@@ -215,7 +215,10 @@ def test_good_vectors_go_through_and_bad_ones_wait_until_the_server_is_mended(
                     with pytest.raises(EmbeddingFailed):
                         await scene.recall("ann", question)
                 result = await scene.recall("ann", "Hollow nan was good")
-                assert result.reason is EmptyReason.NONE_ABOVE_THRESHOLD
+                # Without a vector it is found by its words alone.
+                assert [(one.content, one.score) for one in result.memories] == [
+                    ("Hollow nan", None)
+                ]
                 assert result.unsearchable == len(BAD)
                 assert await scene.searchable("ann") == {one: one in GOOD for one in sentences}
                 assert await repair.waiting() == len(BAD)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from projections.embedders.hashing import HashEmbedder
 from projections.embedders.minilm import MiniLmEmbedder
 from projections.slot_topics import TOPICS, SlotTopics
+from schemas.errors import EmbeddingFailed
 from schemas.ports import Vectors
 from schemas.slots import Slot
 
@@ -84,3 +86,22 @@ def test_the_topics_are_embedded_once() -> None:
 
     asyncio.run(ask())
     assert asked == [["dinner"], list(TOPICS.values())]
+
+
+def test_topics_that_cannot_be_embedded_cost_no_answer_and_are_tried_again() -> None:
+    class FailingOnce(HashEmbedder):
+        failed = False
+
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            if len(texts) > 1 and not self.failed:
+                self.failed = True
+                raise EmbeddingFailed("not now")
+            return await super().embed(texts)
+
+    async def ask() -> list[set[Slot]]:
+        embedder = FailingOnce(dimension=64)
+        topics = SlotTopics(embedder)
+        (vector,) = await embedder.embed([TOPICS[Slot.DIET]])
+        return [set(await topics.asked_for(vector, min_similarity=0.9)) for _ in range(2)]
+
+    assert asyncio.run(ask()) == [set(), {Slot.DIET}]
