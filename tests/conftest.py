@@ -75,6 +75,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.skip(reason=f"{item.name}: {needs}. {broker_choice().reason}"))
 
 
+def pytest_collection_finish() -> None:
+    """Keep what collecting made out of later collections of garbage, which would look at it all."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def shared_home() -> Iterator[Path]:
     """A directory that Postgres' own user can walk to, which pytest's own is not."""
