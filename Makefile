@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 4
 
 .PHONY: demo test lint types check lock clean install browser typescript schemas
 

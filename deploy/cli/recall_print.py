@@ -15,6 +15,7 @@ WHY: Final = {
     Verdict.RULE: "in: a rule",
     Verdict.SIMILAR: "in: near in meaning",
     Verdict.WORDS: "in: by its words",
+    Verdict.TOPIC: "in: of the topic asked about",
     Verdict.BELOW_THRESHOLD: "out: below the threshold",
     Verdict.DUPLICATE: "out: says the same as one served",
     Verdict.LIMIT: "out: beyond the limit",
