@@ -20,6 +20,9 @@ a question in Chinese brings all that is stored in Chinese. On scripts in thirte
 NOTHING_ASKED: Final = 1.0
 """Greetings and thanks ask for nothing: only the same words would be near enough."""
 
+_COURTESY_CHARACTERS_MAX: Final = 80
+"""No greeting is longer, and of what is longer nobody need look whether it is one."""
+
 
 def threshold_for(question: str, *, embedder: str, usual: float) -> float:
     """Return the cosine from which meaning is near enough to a question.
@@ -29,8 +32,9 @@ def threshold_for(question: str, *, embedder: str, usual: float) -> float:
         embedder: the name of the embedder.
         usual: the threshold where nothing speaks against it.
     """
-    if is_courtesy(question):
+    if len(question) <= _COURTESY_CHARACTERS_MAX and is_courtesy(question):
         return NOTHING_ASKED
-    if is_english(question):
+    least = OTHER_LANGUAGES_MIN.get(embedder)
+    if least is None or is_english(question):
         return usual
-    return max(usual, OTHER_LANGUAGES_MIN.get(embedder, usual))
+    return max(usual, least)
