@@ -15,7 +15,7 @@ from projections.recall import Recall
 from schemas.ports import Vectors
 
 _PARTITIONS: Final = 8
-_LIMIT: Final = 2 * MATCHES  # what is found by words comes beside
+_LIMIT: Final = 3 * MATCHES  # what is found by words comes beside, and may come first
 _SEED: Final = 7
 
 
