@@ -25,12 +25,6 @@ from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 from anthropic.types.beta import (
     BetaCacheControlEphemeralParam,
     BetaMemoryTool20250818Command,
-    BetaMemoryTool20250818CreateCommand,
-    BetaMemoryTool20250818DeleteCommand,
-    BetaMemoryTool20250818InsertCommand,
-    BetaMemoryTool20250818RenameCommand,
-    BetaMemoryTool20250818StrReplaceCommand,
-    BetaMemoryTool20250818ViewCommand,
 )
 
 from deploy.clients.account import Account
@@ -71,29 +65,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         except ToolFailed as failed:
             raise ToolError(str(failed)) from None
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file, or list a directory."""
-        return self.execute(command)
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file."""
-        return self.execute(command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that stands once in a file."""
-        return self.execute(command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return self.execute(command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a directory with everything in it."""
-        return self.execute(command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file or a directory."""
-        return self.execute(command)
+    view = create = str_replace = insert = delete = rename = execute  # the gateway tells them apart
 
     def clear_all_memory(self) -> NoReturn:
         """Refuse: forgetting a user is the operator's, and leaves a record."""
@@ -131,29 +103,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         except ToolFailed as failed:
             raise ToolError(str(failed)) from None
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file, or list a directory."""
-        return await self.execute(command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file."""
-        return await self.execute(command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that stands once in a file."""
-        return await self.execute(command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return await self.execute(command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a directory with everything in it."""
-        return await self.execute(command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file or a directory."""
-        return await self.execute(command)
+    view = create = str_replace = insert = delete = rename = execute  # the gateway tells them apart
 
     async def clear_all_memory(self) -> NoReturn:
         """Refuse: forgetting a user is the operator's, and leaves a record."""
