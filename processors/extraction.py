@@ -237,7 +237,7 @@ class Proposer:
             ExtractionFailed: no usable answer after the allowed number of attempts.
         """
         extractor = self._extractor
-        assert isinstance(extractor, Consolidator), "asked for what it cannot do"  # noqa: S101
+        assert isinstance(extractor, Consolidator), "asked for what it cannot do"  # noqa: S101 - `consolidates` is asked first
         request = ConsolidationRequest(memories=_named(memories), now=now)
         extraction = await self._answer(record_id, lambda: extractor.consolidate(request), allowed)
         return self._proposal(record_id, extraction)
@@ -261,7 +261,7 @@ class Proposer:
     ) -> Proposal:
         """Return a proposal with the summary of turns; see :mod:`processors.summary_asking`."""
         extractor = self._extractor
-        assert isinstance(extractor, Summarizer), "asked for what it cannot do"  # noqa: S101
+        assert isinstance(extractor, Summarizer), "asked for what it cannot do"  # noqa: S101 - `summarises` is asked first
         said = tuple(sorted(turns, key=lambda turn: turn.occurred_at))
         request = SummaryRequest(turns=said)
         return await summarised(
