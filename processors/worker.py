@@ -21,13 +21,14 @@ from processors.assignments import Assignments
 from processors.closers.making import CloserParts, make_closers
 from processors.closers.turns import ExtractionMode
 from processors.consolidation_timer import ConsolidationTimer, ConsolidationTimerParts
+from processors.due_ends import DueEndParts
 from processors.extraction import Proposer
 from processors.group import LedgerConsumer, LedgerTransport, build_app
 from processors.log_tail import KafkaTail
 from processors.own_records import OwnRecords
 from processors.ports import Appends, Budget, KeySource, Unlimited
-from processors.session_timers import SessionTimers, TimerParts
-from processors.summary_timers import SummaryTimerParts, SummaryTimers
+from processors.session_timers import SessionTimers
+from processors.summary_timers import SummaryTimers
 from processors.takeover import Takeover
 from processors.turn_records import KafkaTurnRecords
 from processors.turn_work import Parts, TurnWork
@@ -162,14 +163,9 @@ class Worker:
         own = OwnRecords(
             keyring=parts.keyring, producer=parts.producer, budget=parts.budget, clock=clock
         )
+        due = DueEndParts(records=own, ready=lambda: self._assignments.ready, clock=clock)
         self._sessions = SessionTimers(
-            TimerParts(
-                waiting=parts.waiting,
-                records=own,
-                ready=lambda: self._assignments.ready,
-                idle=timedelta(seconds=settings.session_idle_s),
-                clock=clock,
-            )
+            due, waiting=parts.waiting, idle=timedelta(seconds=settings.session_idle_s)
         )
         self._consolidations = ConsolidationTimer(
             ConsolidationTimerParts(
@@ -184,14 +180,7 @@ class Worker:
         self._summaries = (
             None
             if parts.summaries is None or not proposer.summarises
-            else SummaryTimers(
-                SummaryTimerParts(
-                    summaries=parts.summaries,
-                    records=own,
-                    ready=lambda: self._assignments.ready,
-                    clock=clock,
-                )
-            )
+            else SummaryTimers(due, parts.summaries)
         )
         self._session_look_s = min(session_timers.LOOK_S, settings.session_idle_s)
         self._consolidates = settings.consolidate_episodes_min > 0 and proposer.consolidates

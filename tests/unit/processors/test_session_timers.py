@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from processors.closers.turns import ExtractionMode
+from processors.due_ends import DueEndParts
 from processors.own_records import OwnRecords
 from processors.ports import Budget, PaidCall
-from processors.session_timers import SessionTimers, TimerParts
+from processors.session_timers import SessionTimers
 from schemas.commands import SessionEnd, SessionEndCause
 from schemas.log.sealed import LogRecord, open_record
 from schemas.records import Closing
@@ -39,8 +40,7 @@ class Timed:
         """Return the timers of one more worker."""
         desk = self.desk
         return SessionTimers(
-            TimerParts(
-                waiting=desk.site.waiting,
+            DueEndParts(
                 records=OwnRecords(
                     keyring=desk.site.keyring,
                     producer=desk.worker.producer,
@@ -48,9 +48,10 @@ class Timed:
                     clock=lambda: self.now,
                 ),
                 ready=lambda: self.ready,
-                idle=IDLE,
                 clock=lambda: self.now,
-            )
+            ),
+            waiting=desk.site.waiting,
+            idle=IDLE,
         )
 
     @property
@@ -196,8 +197,8 @@ def test_what_is_held_back_hides_nothing_and_its_budget_is_asked_for_once_a_look
     held_back: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run() -> None:
-        monkeypatch.setattr("processors.session_timers._PAGE", 2)
-        monkeypatch.setattr("processors.session_timers.PAGES_MAX", 5)
+        monkeypatch.setattr("processors.due_ends._PAGE", 2)
+        monkeypatch.setattr("processors.due_ends.PAGES_MAX", 5)
         timed = Timed()
         for number in range(held_back):
             await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"held {number}"))
@@ -228,8 +229,8 @@ def test_what_is_under_way_is_appended_once_an_hour_however_much_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:
-        monkeypatch.setattr("processors.session_timers._PAGE", 2)
-        monkeypatch.setattr("processors.session_timers.PAGES_MAX", 3)
+        monkeypatch.setattr("processors.due_ends._PAGE", 2)
+        monkeypatch.setattr("processors.due_ends.PAGES_MAX", 3)
         timed = Timed()
         for number in range(13):
             await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"name {number}"))
@@ -247,7 +248,7 @@ def test_a_partition_that_is_lost_during_a_look_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def run() -> None:
-        monkeypatch.setattr("processors.session_timers._PAGE", 1)
+        monkeypatch.setattr("processors.due_ends._PAGE", 1)
         timed = Timed()
         for number in range(3):
             await timed.desk.handle(timed.desk.say("I like tea.", conversation=f"name {number}"))

@@ -7,9 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from processors import summary_timers
+from processors import due_ends
+from processors.due_ends import DueEndParts
 from processors.own_records import OwnRecords
-from processors.summary_timers import SummaryTimerParts, SummaryTimers
+from processors.summary_timers import SummaryTimers
 from schemas.commands import SessionEnd, SessionEndCause
 from schemas.log.sealed import open_record
 from schemas.summaries import DueSummary
@@ -32,8 +33,7 @@ class Timed:
         """Return the timers of one more worker."""
         desk = self.desk
         return SummaryTimers(
-            SummaryTimerParts(
-                summaries=desk.site.summaries,
+            DueEndParts(
                 records=OwnRecords(
                     keyring=desk.site.keyring,
                     producer=desk.worker.producer,
@@ -42,7 +42,8 @@ class Timed:
                 ),
                 ready=lambda: self.ready,
                 clock=lambda: self.now,
-            )
+            ),
+            desk.site.summaries,
         )
 
     def due(self, *marks: int) -> None:
@@ -100,8 +101,8 @@ def test_nothing_is_asked_for_without_the_partition_or_a_budget() -> None:
 def test_each_look_passes_by_a_bounded_number_and_the_next_goes_on_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(summary_timers, "_PAGE", 2)
-    monkeypatch.setattr(summary_timers, "PAGES_MAX", 2)
+    monkeypatch.setattr(due_ends, "_PAGE", 2)
+    monkeypatch.setattr(due_ends, "PAGES_MAX", 2)
 
     async def run() -> None:
         timed = Timed()
