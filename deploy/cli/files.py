@@ -11,10 +11,9 @@ from uuid import UUID
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.cli.reading import user_options
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.files.listings import (
     LIMIT_MAX,
     UNREAD_DAYS_MAX,
@@ -25,7 +24,6 @@ from projections.files.listings import (
 from projections.files.sizes import size_text
 from schemas.errors import InvalidInput, UnknownFile
 from schemas.settings import DEFAULT_TENANT
-from schemas.text import clean_identifier
 
 Answer = TypeVar("Answer")
 
@@ -113,19 +111,8 @@ def _require_alone(context: click.Context, user: str | None) -> None:
 async def _asked(
     tenant: str, user: str, ask: Callable[[FileListings, UUID | None], Awaitable[Answer]]
 ) -> Answer:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        subject = subjects[user_id].subject if user_id in subjects else None
-        return await ask(FileListings(read_model), subject)
+    async with one_user(tenant, user) as opened:
+        return await ask(FileListings(opened.read_model), opened.subject)
 
 
 async def _list(

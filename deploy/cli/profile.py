@@ -8,14 +8,12 @@ from typing import Any, Final
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.profile import Profile, Profiles
 from projections.tokens import token_counter
 from schemas.injection import InjectionForm
-from schemas.text import clean_identifier
 
 FORMS: Final = (InjectionForm.TEXT, InjectionForm.XML)
 
@@ -42,19 +40,9 @@ def profile(*, user: str, tenant: str, form: str, as_json: bool) -> None:
 
 
 async def _asked(tenant: str, user: str, form: InjectionForm) -> Profile:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        subject = subjects[user_id].subject if user_id in subjects else None
-        return await Profiles(read_model, token_counter(settings.tokenizer)).profile(subject, form)
+    async with one_user(tenant, user) as opened:
+        profiles = Profiles(opened.read_model, token_counter(opened.settings.tokenizer))
+        return await profiles.profile(opened.subject, form)
 
 
 def _print(found: Profile) -> None:

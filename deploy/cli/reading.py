@@ -12,11 +12,10 @@ from uuid import UUID
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import Moment, console, json_option, print_json, shown, table
 from deploy.cli.recall_print import print_explanation, print_left_out
 from deploy.home import dump_json
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.canary import ModelRecords, VerifiedEmbedder
 from projections.injection import as_told, headers_of, injection
 from projections.memories import ListedMemory, Memories
@@ -38,7 +37,7 @@ from schemas.injection import InjectionForm
 from schemas.memory import Source
 from schemas.ports import Embedder
 from schemas.settings import DEFAULT_TENANT, Settings
-from schemas.text import clean_identifier, clean_text
+from schemas.text import clean_text
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -230,26 +229,15 @@ async def _with_read_model(
     user: str,
     ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        subject = subjects[user_id].subject if user_id in subjects else None
-        if user_id in subjects and subjects[user_id].paused:
+    async with one_user(tenant, user) as opened:
+        if opened.paused:
             click.echo(
                 "note: the user has paused memory: through the API nothing is recalled for them",
                 err=True,
             )
-        records = ModelRecords(read_model, erased_among=keyring.erased_among)
-        verified = VerifiedEmbedder(embedder, records)
-        return await ask(read_model, verified, subject, settings)
+        records = ModelRecords(opened.read_model, erased_among=opened.keyring.erased_among)
+        verified = VerifiedEmbedder(opened.embedder, records)
+        return await ask(opened.read_model, verified, opened.subject, opened.settings)
 
 
 def _handed_over(result: RecallResult, form: InjectionForm) -> dict[str, object]:

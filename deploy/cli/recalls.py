@@ -9,13 +9,11 @@ from uuid import UUID
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.cli.reading import user_options
 from deploy.home import dump_json
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.recalls import BlockState, PostgresRecalls, RecallAccount, unknown_recall
-from schemas.text import clean_identifier
 
 NOT_SHOWN: Final = {
     BlockState.INCOMPLETE: "the notes cannot be shown as they were: what they held was deleted or "
@@ -40,24 +38,15 @@ def recalls(*, recall_id: str, user: str, tenant: str, as_json: bool) -> None:
 
 
 async def _asked(tenant: str, user: str, recall_id: str) -> RecallAccount:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
     try:
         named = UUID(recall_id)
     except ValueError:
         raise unknown_recall() from None
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        subject = subjects[user_id].subject if user_id in subjects else None
-        found = PostgresRecalls(read_model, keyring.keys, days=settings.recalls_days)
-        return await found.account(subject, named)
+    async with one_user(tenant, user) as opened:
+        found = PostgresRecalls(
+            opened.read_model, opened.keyring.keys, days=opened.settings.recalls_days
+        )
+        return await found.account(opened.subject, named)
 
 
 def _print(account: RecallAccount) -> None:

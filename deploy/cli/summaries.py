@@ -8,10 +8,9 @@ from typing import Final
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.cli.reading import user_options
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.summaries import (
     SUMMARIES_DEFAULT,
     SUMMARIES_MAX,
@@ -69,25 +68,15 @@ def summaries(
 
 
 async def _asked(tenant: str, user: str, conversation: str | None, limit: int) -> Summaries:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
     if conversation is not None:
         conversation = clean_identifier("--conversation", conversation)
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        if user_id not in subjects:
+    async with one_user(tenant, user) as opened:
+        if opened.subject is None:
             return Summaries(
                 summaries=(), injection="", reason=NoSummaries.NONE_MADE, remaking=False
             )
-        return await PostgresSummaries(read_model).latest(
-            subjects[user_id].subject, conversation_id=conversation, limit=limit
+        return await PostgresSummaries(opened.read_model).latest(
+            opened.subject, conversation_id=conversation, limit=limit
         )
 
 

@@ -10,10 +10,9 @@ from uuid import UUID
 
 import click
 
-from deploy.addresses import resolve, running_settings
+from deploy.cli.one_user import one_user
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.cli.reading import user_options
-from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.positions import TurnPosition
 from projections.turns import (
     LIMIT_DEFAULT,
@@ -27,7 +26,6 @@ from projections.turns import (
     unknown_turn,
 )
 from schemas.records import Closing
-from schemas.text import clean_identifier
 
 Answer = TypeVar("Answer")
 
@@ -104,19 +102,9 @@ def turn(*, turn_id: str, user: str, tenant: str, as_json: bool) -> None:
 async def _asked(
     tenant: str, user: str, ask: Callable[[PostgresTurns, UUID | None], Awaitable[Answer]]
 ) -> Answer:
-    # Before anything is opened: what is wrong with the input is told whatever runs.
-    user_id = clean_identifier("--user", user)
-    tenant = clean_identifier("--tenant", tenant)
-    settings = running_settings()
-    addresses = resolve(settings)
-    async with (
-        embedder_of(settings) as embedder,
-        keyring_of(settings, addresses) as keyring,
-        read_model_of(settings, addresses, embedder, name="cli") as read_model,
-    ):
-        subjects = await keyring.subjects_for(tenant, [user_id], create=False)
-        subject = subjects[user_id].subject if user_id in subjects else None
-        return await ask(PostgresTurns(read_model, partitions=settings.partitions), subject)
+    async with one_user(tenant, user) as opened:
+        turns = PostgresTurns(opened.read_model, partitions=opened.settings.partitions)
+        return await ask(turns, opened.subject)
 
 
 def _print_page(page: TurnPage) -> None:
