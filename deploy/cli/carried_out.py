@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
+
+import click
 
 from projections.turns import ClosedRecord
 from schemas.errors import ReadModelUnavailable
@@ -14,6 +17,24 @@ WAIT_S: Final = 30.0
 """How long a record is waited for to be carried out, unless told otherwise."""
 
 _POLL_S: Final = 0.1
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def wait_option(told: str, *, seconds: float = WAIT_S) -> Callable[[Verb], Verb]:
+    """Return what adds ``--timeout`` to a verb.
+
+    Args:
+        told: its help.
+        seconds: how long it is waited, unless told otherwise.
+    """
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(0, 3600),
+        default=seconds,
+        show_default=True,
+        help=told,
+    )
 
 
 class ClosedRecords(Protocol):

@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import carried_out
+from deploy.cli.carried_out import carried_out, wait_option
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from deploy.wiring import (
@@ -60,13 +60,7 @@ class _Looked:
 
 @click.command()
 @user_options
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, 3600),
-    default=WAIT_S,
-    show_default=True,
-    help="Seconds to wait until it is done; it is done all the same.",
-)
+@wait_option("Seconds to wait until it is done; it is done all the same.", seconds=WAIT_S)
 @json_option
 def consolidate(*, user: str, tenant: str, timeout: float, as_json: bool) -> None:
     """Merge a user's small episodes and find contradictions among what is held.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -15,7 +15,7 @@ from deploy.cli.appending import (
     actor_named,
     append_and_see_through,
 )
-from deploy.cli.carried_out import WAIT_S, with_rules
+from deploy.cli.carried_out import wait_option, with_rules
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from producers.curations_input import (
@@ -43,6 +43,28 @@ BECAME: Final[Mapping[Closing, str]] = {
 _DONE: Final = (Closing.STORED, Closing.NOTHING_FOUND)
 
 
+class _Asked(TypedDict):
+    """What every decision takes on the command line; see :func:`_decision_options`."""
+
+    memory_id: str
+    user: str
+    tenant: str
+    reason: str | None
+    actor: str | None
+    client_id: str | None
+    timeout: float
+    as_json: bool
+
+
+class _Told(TypedDict):
+    """What every decision says of itself."""
+
+    user_id: str
+    reason: str | None
+    actor: str
+    client_id: str | None
+
+
 @click.group()
 def memory() -> None:
     """Correct, pin, unpin or delete one memory, as a person decides."""
@@ -51,13 +73,9 @@ def memory() -> None:
 def _decision_options(verb: Verb) -> Verb:
     """Add what every decision takes."""
     verb = json_option(verb)
-    verb = click.option(
-        "--timeout",
-        type=click.FloatRange(0, 3600),
-        default=WAIT_S,
-        show_default=True,
-        help="Seconds to wait until it has been carried out; it stands all the same.",
-    )(verb)
+    verb = wait_option("Seconds to wait until it has been carried out; it stands all the same.")(
+        verb
+    )
     verb = click.option(
         "--id", "client_id", help="Your own id of the decision: given again, it counts once."
     )(verb)
@@ -82,143 +100,81 @@ def _decision_options(verb: Verb) -> Verb:
 @click.option("--importance", type=click.IntRange(1, 5), help="1 (trivia) to 5 (safety).")
 def correct(
     *,
-    memory_id: str,
-    user: str,
-    tenant: str,
     content: str | None,
     kind: str | None,
     slot: str | None,
     about: str | None,
     importance: int | None,
-    reason: str | None,
-    actor: str | None,
-    client_id: str | None,
-    timeout: float,
-    as_json: bool,
+    **asked: Unpack[_Asked],
 ) -> None:
     """Say what MEMORY_ID should have been: as it stood, it never was true."""
     told = clean_correction(
         CorrectionInput(
-            user_id=clean_identifier("--user", user),
+            **_told(asked),
             content=content,
             kind=None if kind is None else MemoryKind(kind),
             slot=None if slot is None else Slot(slot),
             about=about,
             importance=importance,
-            reason=reason,
-            actor=actor_named(actor),
-            client_id=client_id,
         )
     )
-    _correct(tenant, memory_id, told, timeout, done="corrected", as_json=as_json)
+    _correct(asked, told, done="corrected")
 
 
 @memory.command()
 @_decision_options
-def pin(
-    *,
-    memory_id: str,
-    user: str,
-    tenant: str,
-    reason: str | None,
-    actor: str | None,
-    client_id: str | None,
-    timeout: float,
-    as_json: bool,
-) -> None:
+def pin(**asked: Unpack[_Asked]) -> None:
     """Serve MEMORY_ID whatever is asked."""
-    told = _pin(user, reason, actor, client_id, pinned=True)
-    _correct(tenant, memory_id, told, timeout, done="pinned", as_json=as_json)
+    told = clean_correction(CorrectionInput(**_told(asked), pinned=True))
+    _correct(asked, told, done="pinned")
 
 
 @memory.command()
 @_decision_options
-def unpin(
-    *,
-    memory_id: str,
-    user: str,
-    tenant: str,
-    reason: str | None,
-    actor: str | None,
-    client_id: str | None,
-    timeout: float,
-    as_json: bool,
-) -> None:
+def unpin(**asked: Unpack[_Asked]) -> None:
     """Serve MEMORY_ID as any other again."""
-    told = _pin(user, reason, actor, client_id, pinned=False)
-    _correct(tenant, memory_id, told, timeout, done="no longer pinned", as_json=as_json)
+    told = clean_correction(CorrectionInput(**_told(asked), pinned=False))
+    _correct(asked, told, done="no longer pinned")
 
 
 @memory.command()
 @_decision_options
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-def delete(
-    *,
-    memory_id: str,
-    user: str,
-    tenant: str,
-    reason: str | None,
-    actor: str | None,
-    client_id: str | None,
-    timeout: float,
-    as_json: bool,
-    yes: bool,
-) -> None:
+def delete(*, yes: bool, **asked: Unpack[_Asked]) -> None:
     """Delete MEMORY_ID with every version of it; said before, it is not stored again."""
-    told = clean_deletion(
-        DeletionInput(
-            user_id=clean_identifier("--user", user),
-            reason=reason,
-            actor=actor_named(actor),
-            client_id=client_id,
-        )
-    )
+    told = clean_deletion(DeletionInput(**_told(asked)))
     if not yes:
         click.confirm("delete it, with every version of it?", abort=True, err=True)
-    named = clean_identifier("--tenant", tenant)
+    tenant = clean_identifier("--tenant", asked["tenant"])
 
     async def append(appenders: Appenders) -> Appended:
-        return await appenders.curations.delete(named, memory_id, told)
+        return await appenders.curations.delete(tenant, asked["memory_id"], told)
 
-    _carry_out(named, told.user_id, append, timeout, done="deleted", as_json=as_json)
-
-
-def _pin(
-    user: str, reason: str | None, actor: str | None, client_id: str | None, *, pinned: bool
-) -> CorrectionInput:
-    return clean_correction(
-        CorrectionInput(
-            user_id=clean_identifier("--user", user),
-            pinned=pinned,
-            reason=reason,
-            actor=actor_named(actor),
-            client_id=client_id,
-        )
-    )
+    _carry_out(asked, tenant, told.user_id, append, done="deleted")
 
 
-def _correct(
-    tenant: str,
-    memory_id: str,
-    told: CorrectionInput,
-    timeout_s: float,
-    *,
-    done: str,
-    as_json: bool,
-) -> None:
-    named = clean_identifier("--tenant", tenant)
+def _told(asked: _Asked) -> _Told:
+    return {
+        "user_id": clean_identifier("--user", asked["user"]),
+        "reason": asked["reason"],
+        "actor": actor_named(asked["actor"]),
+        "client_id": asked["client_id"],
+    }
+
+
+def _correct(asked: _Asked, told: CorrectionInput, *, done: str) -> None:
+    tenant = clean_identifier("--tenant", asked["tenant"])
 
     async def append(appenders: Appenders) -> Appended:
-        return await appenders.curations.correct(named, memory_id, told)
+        return await appenders.curations.correct(tenant, asked["memory_id"], told)
 
-    _carry_out(named, told.user_id, append, timeout_s, done=done, as_json=as_json)
+    _carry_out(asked, tenant, told.user_id, append, done=done)
 
 
-def _carry_out(
-    tenant: str, user_id: str, append: Append, timeout_s: float, *, done: str, as_json: bool
-) -> None:
+def _carry_out(asked: _Asked, tenant: str, user_id: str, append: Append, *, done: str) -> None:
+    timeout_s = asked["timeout"]
     seen = asyncio.run(see_through(tenant, user_id, append, timeout_s))
-    if as_json:
+    if asked["as_json"]:
         print_json(seen.as_json)
     elif seen.closed is None:
         click.echo(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -14,7 +13,8 @@ import click
 from click.core import ParameterSource
 
 from deploy.addresses import resolve, running_settings
-from deploy.cli.carried_out import WAIT_S, with_rules
+from deploy.cli.appending import actor_named
+from deploy.cli.carried_out import wait_option, with_rules
 from deploy.cli.deciding import Decided, Deciding
 from deploy.cli.output import console, json_option, print_json, shown, table
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
@@ -117,12 +117,8 @@ def _require_no_options(context: click.Context) -> None:
 def _decision_options(verb: Verb) -> Verb:
     """Add what both decisions take."""
     verb = json_option(verb)
-    verb = click.option(
-        "--timeout",
-        type=click.FloatRange(0, 3600),
-        default=WAIT_S,
-        show_default=True,
-        help="Seconds to wait until the decision has been carried out; it stands all the same.",
+    verb = wait_option(
+        "Seconds to wait until the decision has been carried out; it stands all the same."
     )(verb)
     verb = click.option("--actor", help="Who decides; by default, the user of this machine.")(verb)
     verb = _tenant_option(verb)
@@ -136,7 +132,7 @@ def approve(
     *, flag_id: str, reason: str, tenant: str, actor: str | None, timeout: float, as_json: bool
 ) -> None:
     """Carry out what was proposed under FLAG_ID. The first decision about a flag counts."""
-    decision = clean_decision(approved=True, reason=reason, actor=_actor(actor))
+    decision = clean_decision(approved=True, reason=reason, actor=actor_named(actor))
     _decide_and_tell(tenant, flag_id, decision, timeout, as_json=as_json)
 
 
@@ -146,18 +142,8 @@ def refuse(
     *, flag_id: str, reason: str, tenant: str, actor: str | None, timeout: float, as_json: bool
 ) -> None:
     """Refuse what was proposed under FLAG_ID. The first decision about a flag counts."""
-    decision = clean_decision(approved=False, reason=reason, actor=_actor(actor))
+    decision = clean_decision(approved=False, reason=reason, actor=actor_named(actor))
     _decide_and_tell(tenant, flag_id, decision, timeout, as_json=as_json)
-
-
-def _actor(named: str | None) -> str:
-    if named is not None:
-        return named
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # This system knows no name for the user that this process runs as.
-        return "operator"
 
 
 def _decide_and_tell(

@@ -14,7 +14,7 @@ from deploy.cli.appending import (
     actor_named,
     append_and_see_through,
 )
-from deploy.cli.carried_out import WAIT_S, with_rules
+from deploy.cli.carried_out import wait_option, with_rules
 from deploy.cli.output import json_option, print_json
 from deploy.cli.reading import user_options
 from producers.curations_input import StatementInput, clean_statement
@@ -75,13 +75,7 @@ _REMEMBERED: Final = (Closing.STORED, Closing.NOTHING_FOUND)
 @click.option("--pinned", is_flag=True, help="Serve it whatever is asked; with --person.")
 @click.option("--actor", help="Who decides, with --person; by default, the user of this machine.")
 @click.option("--id", "client_id", help="Your own id of it: given again, it counts once.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, 3600),
-    default=WAIT_S,
-    show_default=True,
-    help="Seconds to wait until it has been processed; it stands all the same.",
-)
+@wait_option("Seconds to wait until it has been processed; it stands all the same.")
 @json_option
 def remember(
     *,
