@@ -98,14 +98,28 @@ def test_a_late_turn_between_two_confirmations_may_be_given_too_long_a_stretch()
     assert told([*arrived, (4, cork)]).live() == [aachen]
 
 
-@given(turns, st.data())
-def test_saying_again_what_was_said_adds_nothing(arrived: list[Said], data: st.DataObject) -> None:
-    subject = told(arrived)
+def assert_adds_nothing_again(
+    subject: Subject, arrived: Sequence[Said], data: st.DataObject
+) -> None:
     before, count = subject.history(), len(subject.state.memories)
     at, value = data.draw(st.sampled_from(sorted(dict(arrived).items())))
     subject.says(at, operation(value))
     assert len(subject.state.memories) == count
     assert subject.history() == before
+
+
+@given(turns, st.data())
+def test_with_every_confirmation_saying_again_what_was_said_adds_nothing(
+    arrived: list[Said], data: st.DataObject
+) -> None:
+    assert_adds_nothing_again(told(arrived, all_confirmations=True), arrived, data)
+
+
+@given(spread, st.data())
+def test_in_order_the_last_confirmation_is_enough_for_saying_again_to_add_nothing(
+    arrived: list[Said], data: st.DataObject
+) -> None:
+    assert_adds_nothing_again(told(sorted(arrived)), arrived, data)
 
 
 @given(turns, turns)
