@@ -227,3 +227,24 @@ def test_an_answer_in_work_that_is_fetched_slowly_goes_on_until_nothing_more_is(
     protocol.pause_writing()
     clock.pass_by()
     transport.abort.assert_called_once_with()
+
+
+def test_every_part_of_an_answer_is_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not held back until the caller has acknowledged the part before it."""
+    made: list[asyncio.Transport] = []
+    inherited = BoundedProtocol.connection_made
+
+    def connection_made(self: BoundedProtocol, transport: asyncio.Transport) -> None:
+        made.append(transport)
+        inherited(self, transport)
+
+    monkeypatch.setattr(BoundedProtocol, "connection_made", connection_made)
+
+    async def act(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(GET + b"\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        (transport,) = made
+        accepted = transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    _play(monkeypatch, act)
