@@ -27,8 +27,8 @@ class ConditionalGets:
     """Answers a ``GET`` under ``/v1/`` with 304 where the caller has the same answer already.
 
     The answer is made first, as for anybody: that there is nothing new is told only to who may read
-    it. The tag is an HMAC of address and body under a key that nobody outside knows, so that nobody
-    can compare it with guesses of what a user's memories are.
+    it. The tag is an HMAC of address, caller and body under a key that nobody outside knows: nobody
+    can compare it with guesses of what a user's memories are, nor with another caller's answer.
 
     Args:
         app: the application.
@@ -89,8 +89,11 @@ class _Tagging:
 
     def _tag(self, body: bytes) -> str:
         asked = self._scope["path"].encode() + b"?" + self._scope["query_string"]
-        told = hmac.new(self._key(), len(asked).to_bytes(8, "big"), hashlib.sha256)
-        told.update(asked)
+        caller = Headers(scope=self._scope).get("authorization", "").encode("latin-1")
+        told = hmac.new(self._key(), digestmod=hashlib.sha256)
+        for part in (asked, caller):
+            told.update(len(part).to_bytes(8, "big"))
+            told.update(part)
         told.update(body)
         return f'"{told.hexdigest()[: 2 * _TAG_BYTES]}"'
 

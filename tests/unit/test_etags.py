@@ -114,6 +114,17 @@ def test_the_same_answer_at_two_addresses_has_two_tags() -> None:
     _play(act)
 
 
+def test_the_same_answer_for_two_callers_has_two_tags() -> None:
+    async def act(_door: _Door, client: httpx.AsyncClient) -> None:
+        tags = {
+            (await client.get("/v1/memories", headers=headers)).headers["etag"]
+            for headers in ({"authorization": "Bearer a"}, {"authorization": "Bearer b"}, {})
+        }
+        assert len(tags) == 3
+
+    _play(act)
+
+
 def test_a_refusal_has_no_tag_and_is_never_304() -> None:
     async def act(door: _Door, client: httpx.AsyncClient) -> None:
         tag = (await client.get("/v1/memories")).headers["etag"]
