@@ -24,7 +24,10 @@ CONDITIONS: Final = Phrases(
         *("chlamydia", "syphilis", "gonorrh*", "std", "sti", "infertil*", "erectile dysfunction"),
         *("suicidal", "self harm", "self harming", "personality disorder", "psychosis", "anaemia"),
         *("anemia", "sickle cell", "haemophili*", "hemophili*", "narcolep*", "tourette*", "gout"),
-        *("als", "cystic fibrosis", "tuberculosis", "long covid", "lyme disease", "dyslexi*"),
+        # Not "als" alone, which is "as", "when" or "if" in German and Dutch
+        *("have als", "has als", "got als", "my als", "with als", "als patient", "als diagnosis"),
+        *("amyotroph*", "cystic fibrosis", "tuberculosis", "long covid", "lyme disease"),
+        *("dyslexi*",),
         *("prediabet*", "dialysis", "kidney transplant", "liver transplant", "heart attack"),
         *("in remission", "relapsed", "ivf", "menopause", "stroke survivor", "a stroke"),
         *("colostomy", "insulin resistance", "high cholesterol", "heart surgery"),
