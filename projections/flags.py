@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg.rows import dict_row
 
 from projections.cursors import Cursor, listing_digest
-from projections.read_model import ReadModel, name_tenants
+from projections.read_model import ReadModel, name_subjects, name_tenants
 from projections.reading import Row
 from schemas.database import load_queries
 from schemas.errors import InvalidInput
@@ -109,7 +109,8 @@ class PostgresFlags:
             "limit": limit + 1,
         }
         query = _QUERIES["list_open" if state is FlagState.OPEN else "list_decided"]
-        found = [_flag(row) for row in await self._rows(tenant, query, asked)]
+        rows = await self._rows(tenant, query, asked, subject)
+        found = [_flag(row) for row in rows]
         flags = tuple(found[:limit])
         following = None
         if len(found) > limit:
@@ -119,9 +120,15 @@ class PostgresFlags:
             ).encode()
         return FlagPage(flags=flags, next_cursor=following, generation=self._read_model.generation)
 
-    async def _rows(self, tenant: str, query: str, asked: Mapping[str, Any]) -> list[Row]:
+    async def _rows(
+        self, tenant: str, query: str, asked: Mapping[str, Any], subject: UUID | None = None
+    ) -> list[Row]:
         async with self._read_model.connection() as connection, connection.transaction():
-            await name_tenants(connection, [tenant])
+            # Of one user's flags alone is asked: then nobody else's can be seen either.
+            if subject is None:
+                await name_tenants(connection, [tenant])
+            else:
+                await name_subjects(connection, [subject])
             cursor = connection.cursor(binary=True, row_factory=dict_row)
             await cursor.execute(query, asked)
             return list(await cursor.fetchall())
