@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from deploy.addresses import Addresses
 from deploy.cli import main
 from deploy.processes.gateway import make_app
+from deploy.processes.mcp_door import running_doors
 from deploy.processes.serving import serving
 from projections.recall_log import RecallLog
 from schemas.ports import Extraction, ExtractionRequest
@@ -53,19 +54,20 @@ class PageScene:
     """What a test of the page may ask of the pipeline behind it.
 
     Attributes:
+        extractor: what the worker asks.
         url: where the gateway answers.
         client: asks it with an API key.
         process: the pipeline's parts.
     """
 
-    def __init__(self, stores: TestStores) -> None:
+    def __init__(self, stores: TestStores, extractor: ScriptedExtractor | None = None) -> None:
         """Hold the stores; :meth:`begin` starts everything."""
         self._stores = stores
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="page-scene")
         self._api_key: Future[str] = Future()
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
-        self.extractor = ScriptedExtractor()
+        self.extractor = extractor or ScriptedExtractor()
         self.url = ""
         self.client: httpx.Client
         self.process: OneProcess
@@ -115,18 +117,22 @@ class PageScene:
         """Return the address of a user's page."""
         return f"{self.url}/memory#token={self.token(user, **options)}"
 
-    def printed_link(self, user: str) -> str:
-        """Return the address of a user's page as ``memledger page-link`` prints it."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """What ``memledger`` has to be told to speak of this pipeline."""
         stores = self._stores
-        environment = {
+        return {
             "DATABASE_URL": stores.database_url,
             "KAFKA_BOOTSTRAP": stores.kafka_bootstrap,
             "MEMLEDGER_BROKER": broker_choice().kind,
             "MEMLEDGER_KEYRING_URL": stores.keyring_url,
             "MEMLEDGER_KEY_DIRECTORY": str(stores.key_directory),
         }
+
+    def printed_link(self, user: str) -> str:
+        """Return the address of a user's page as ``memledger page-link`` prints it."""
         arguments = ["page-link", "--user", user, "--tenant", TENANT, "--url", self.url]
-        ran = CliRunner().invoke(main, arguments, env=environment)
+        ran = CliRunner().invoke(main, arguments, env=self.environment)
         assert ran.exit_code == 0, ran.stderr
         return ran.stdout.strip()
 
@@ -154,6 +160,7 @@ class PageScene:
                 partitions=stores.partitions,
                 generation=stores.generation,
                 key_directory=stores.key_directory,
+                mcp=True,
             ),
             Addresses(
                 database_url=stores.database_url,
@@ -166,6 +173,7 @@ class PageScene:
             embedder=process.embedder,
             recall_log=recall_log,
         )
+        await enter(running_doors(app))
         port = await enter(serving(app, host="127.0.0.1", port=0, variable=""))
         self.url = f"http://127.0.0.1:{port}"
         return await process.keyring.create_api_key(TENANT)

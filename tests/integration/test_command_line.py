@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
 import httpx
 import httpx2
@@ -171,57 +170,6 @@ def test_a_paused_user_is_left_alone_by_every_door(
         resumed = client.put("/v1/pause", json={"user_id": "pia", "paused": False})
         assert resumed.json() == {"user_id": "pia", "paused": False, "since": None}
         assert client.post("/v1/turns", json=turn).status_code == HTTPStatus.ACCEPTED
-
-
-def test_what_another_user_has_is_answered_like_what_nobody_has(
-    running: Mapping[str, str],
-) -> None:
-    """In status, words and headers, at every address that takes an id."""
-    with _api(running) as client:
-        turn = {"user_id": "una", "conversation_id": "u", "user_text": "Una keeps snails."}
-        sent = client.post("/v1/turns", json=turn).json()
-        question = {"user_id": "una", "query": "snails", "at_least": sent["position"]}
-        recalled = client.post("/v1/recall", json=question).json()
-        (memory,) = client.get("/v1/memories", params={"user_id": "una"}).json()["memories"]
-        client.post("/v1/turns", json=turn | {"user_id": "vic"})
-        token = client.post("/v1/user-tokens", json={"user_id": "vic", "audience": "page"}).json()
-        of_vic = {"authorization": f"Bearer {token['token']}"}
-        whose = {"user_id": "vic"}
-        nobodys = str(uuid4())
-
-        def answers(method: str, address: str, **options: Any) -> list[tuple[int, Any, Any]]:
-            found = []
-            for named in (theirs, nobodys, "no-id", "%25"):
-                answer = client.request(method, address.format(named), **options)
-                told = {key: value for key, value in answer.json().items() if key != "request_id"}
-                headers = set(answer.headers) - {"date", "x-request-id"}
-                found.append((answer.status_code, told, headers))
-            return found
-
-        theirs = sent["turn_id"]
-        asked = [
-            answers("GET", "/v1/turns/{}", params=whose),
-            answers("GET", "/v1/me/turns/{}", headers=of_vic),
-        ]
-        theirs = recalled["recall_id"]
-        asked.append(answers("GET", "/v1/recalls/{}", params=whose))
-        theirs = memory["memory_id"]
-        change = {"content": "Keeps slugs."}
-        asked += [
-            answers("DELETE", "/v1/memories/{}", params=whose),
-            answers("PATCH", "/v1/memories/{}", json=whose | change),
-            answers("GET", "/v1/me/memories/{}/history", headers=of_vic),
-            answers("DELETE", "/v1/me/memories/{}", headers=of_vic),
-            answers("PATCH", "/v1/me/memories/{}", json=change, headers=of_vic),
-        ]
-        theirs = nobodys  # there is no flag: what is none at all is answered like it
-        verdict = {"decision": "approve", "reason": "so"}
-        asked.append(answers("POST", "/v1/flags/{}", json=verdict))
-        for found in asked:
-            assert found[0][0] == HTTPStatus.NOT_FOUND, found[0]
-            assert all(one == found[0] for one in found[1:]), found
-        kept = client.get("/v1/memories", params={"user_id": "una"}).json()["memories"]
-        assert [one["content"] for one in kept] == ["Una keeps snails."]
 
 
 def test_an_assistant_reaches_its_own_users_memories_and_no_others(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from fastapi import FastAPI, Request
 from deploy.embedded import EmbeddedPostgres
 from deploy.processes.own_user import own_user_router, page_holder
 from deploy.processes.user_tokens import UserTokenHolders
-from projections import memories, reading, turns
+from projections import reading
 from projections.export import Export
 from projections.export_routes import export_router
 from projections.files.listings import FileListings
@@ -36,7 +35,6 @@ from tests.support.stored import GENERATION, PARTITIONS, Stored, stored
 fresh_database = contextmanager(conftest._fresh_database)
 
 ANN, BOB, OTHER = ("acme", "ann"), ("acme", "bob"), ("acme-corp", "ann")
-_OF_SUBJECT: Final = re.compile(r"(?:\w+\.)?subject = %\(subject\)s")
 KEY_IDS: Final = {"acme": "aaaa", "acme-corp": "bbbb"}
 
 
@@ -247,47 +245,6 @@ def test_users_see_all_of_their_own(database_url: str) -> None:
         assert "attachment" in by_key.headers["content-disposition"]
 
     play(database_url, act)
-
-
-@pytest.mark.parametrize("wall", [True, False], ids=["both walls", "without the filter in SQL"])
-def test_nobody_sees_anything_of_another(
-    database_url: str, monkeypatch: pytest.MonkeyPatch, *, wall: bool
-) -> None:
-    async def act(site: Site) -> None:
-        ids = await fill(site)
-        if not wall:
-            _remove_filters(monkeypatch)
-        for other in (BOB, OTHER):
-            mine = [f"Of {other}"]
-            assert contents(await site.ask(other, "/memories")) == mine
-            searched = await site.ask(other, "/search", "POST", json={"query": "of"})
-            assert contents(searched) == mine
-            assert contents(await site.ask(other, "/export")) == mine
-            for query in ("pune", "%", "_"):
-                searched = await site.ask(other, "/search", "POST", json={"query": query})
-                assert contents(searched) == []
-            for name in ("home", "merged"):
-                foreign = await site.ask(other, f"/memories/{ids[name]}/history")
-                unknown = await site.ask(other, f"/memories/{uuid4()}/history")
-                assert (foreign.status_code, foreign.text) == (404, unknown.text)
-            foreign = await site.ask(other, f"/turns/{ids['turn']}")
-            unknown = await site.ask(other, f"/turns/{uuid4()}")
-            assert (foreign.status_code, foreign.text) == (404, unknown.text)
-        cursor = (await site.ask(ANN, "/memories?limit=1")).json()["next_cursor"]
-        assert (await site.ask(BOB, f"/memories?cursor={cursor}")).status_code == 422
-        nobody = await site.ask(("acme", "acme"), "/memories")
-        assert contents(nobody) == []
-
-    play(database_url, act)
-
-
-def _remove_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every statement ask for the rows of whichever subject: row-level security is left."""
-    for module in (memories, turns):
-        queries = module._QUERIES
-        unfiltered = {name: _OF_SUBJECT.sub("true", query) for name, query in queries.items()}
-        assert all(unfiltered[name] != query for name, query in queries.items())
-        monkeypatch.setattr(module, "_QUERIES", unfiltered)
 
 
 def test_whose_data_it_is_follows_from_the_token_alone(database_url: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,8 +12,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from projections import reading, recall_rows
-from projections.read_model import ReadModel, name_every_subject
+from projections.read_model import ReadModel
 from projections.recall import EmptyReason, Recall, RecallResult
 from schemas.errors import EmbedderMismatch, InputTooLarge, InvalidInput, NotCaughtUp
 from schemas.memory import Memory, MemoryKind
@@ -350,63 +349,7 @@ class TestOtherTimes:
         _play(postgres_url, act)
 
 
-_WITHOUT_FILTER = {
-    name: query.replace("memories.subject = %(subject)s AND", "").replace(
-        "subject = %(subject)s", "%(subject)s::uuid IS NOT NULL"
-    )
-    for name, query in recall_rows._QUERIES.items()
-}
-
-
-async def _name_everybody(connection: Any, subjects: Iterable[UUID]) -> None:
-    del subjects
-    await name_every_subject(connection)
-
-
 class TestIsolation:
-    @pytest.mark.parametrize("moment", [None, NOON + timedelta(hours=1)])
-    @pytest.mark.parametrize("wall", ["both", "row-level security alone", "the filter alone"])
-    def test_each_wall_keeps_the_others_out_by_itself(
-        self,
-        postgres_url: str,
-        monkeypatch: pytest.MonkeyPatch,
-        wall: str,
-        moment: datetime | None,
-    ) -> None:
-        if wall == "row-level security alone":
-            assert "subject =" not in _WITHOUT_FILTER["weigh_now"]
-            monkeypatch.setattr(recall_rows, "_QUERIES", _WITHOUT_FILTER)
-        if wall == "the filter alone":
-            monkeypatch.setattr(reading, "name_subjects", _name_everybody)
-
-        async def act(tables: Stored) -> None:
-            mine, theirs = uuid4(), uuid4()
-            own = await tables.add(mine, cosine=0.6)
-            for _ in range(3):
-                await tables.add(theirs, cosine=1.0)
-            result = await tables.recall.recall(mine, QUESTION, as_of=moment, explain=True)
-            assert _ids(result.memories) == [own.memory_id]
-            assert result.explanation is not None
-            assert result.explanation.stored == 1
-
-        _play(postgres_url, act)
-
-    def test_without_any_wall_the_others_would_be_seen(
-        self, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        # The proof that the test above can fail.
-        monkeypatch.setattr(recall_rows, "_QUERIES", _WITHOUT_FILTER)
-        monkeypatch.setattr(reading, "name_subjects", _name_everybody)
-
-        async def act(tables: Stored) -> None:
-            await tables.add(uuid4())
-            await tables.add(uuid4())
-            result = await tables.recall.recall(uuid4(), QUESTION, explain=True)
-            assert result.explanation is not None
-            assert result.explanation.stored == 2
-
-        _play(postgres_url, act)
-
     def test_a_connection_keeps_no_subject_after_an_answer(self, postgres_url: str) -> None:
         async def act(tables: Stored) -> None:
             subject = uuid4()
