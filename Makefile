@@ -20,8 +20,10 @@ $(STAMP): pyproject.toml requirements/lock.txt
 demo: install
 	@$(BIN)/memledger demo
 
+# A process that ended in the middle of a test is not replaced: its successor would run the same test.
 test: check browser typescript
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
+		--max-worker-restart 0
 
 # The page's tests drive Debian's own Chromium. Where it is missing and may not be installed, they
 # are left out and say so; with MEMLEDGER_TEST_BROWSER=chromium they fail instead.

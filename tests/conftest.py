@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -28,6 +30,8 @@ from tests.support.brokers import Broker, broker_choice, new_broker
 
 GENERATION = "g1"
 PARTITIONS = 4
+ENDING_S = 120
+"""After how many seconds a process whose tests are over shows what it still does, and ends."""
 
 # An example may take long for reasons of the machine's own; that is no failure of the code.
 settings.register_profile(
@@ -79,6 +83,22 @@ def pytest_collection_finish() -> None:
     """Keep what collecting made out of later collections of garbage, which would look at it all."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """End this process where it does not end by itself, as with a thread that waits for ever."""
+    assert sys.__stderr__ is not None
+    # Of its own: what pytest wrote its errors to is closed before this process ends.
+    errors = os.dup(sys.__stderr__.fileno())
+    faulthandler.dump_traceback_later(ENDING_S, exit=True, file=errors)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let one process among several wait until the others' tests are over; it is ended by xdist."""
+    if hasattr(config, "workerinput"):
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
