@@ -11,16 +11,18 @@ import re
 from typing import Final
 
 from processors.about import canonical_about
-from processors.gate import unreal
+from processors.gate import counterfactual, unreal
 from processors.gate.reading import sentences
 from processors.gate.said import Basis, Said
 from schemas.events import RejectionReason
 from schemas.memory import ABOUT_USER, MemoryKind
 from schemas.proposals import Action, Operation, Speaker
+from schemas.slots import Slot
 
 _SUPPOSITION: Final = re.compile(
     # English
-    r"\bif (?:i|we) (?:were|was to|had|lived|worked|owned|became|moved|weren't|did|could)\b"
+    r"\bif (?:i|we) (?:were|was to|had(?! to (?:choose|pick|say|guess|describe|name|decide)\b)|"
+    r"lived|worked|owned|became|moved|weren't|did|could)\b"
     r"|(?<!can )(?<!could )\b(?:imagine|suppose|supposing|pretend|assuming|let's say|"
     r"hypothetically,?|what if)(?: that)? (?:i|we|i'm|i've|my)\b(?! surprise)"
     # German
@@ -129,7 +131,7 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
         or operation.said_by is not Speaker.USER
         or operation.kind is not MemoryKind.SEMANTIC
         or operation.action not in {Action.ADD, Action.UPDATE}
-        or _WORDS.search(operation.content.casefold()) is not None
+        or _is_told_as_such(operation.content.casefold())
     ):
         return None
     own = said.reading(said.own).folded
@@ -137,10 +139,9 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
     start = own.find(quote) if quote else -1
     if start < 0:
         return None
-    about = canonical_about(operation.about)
     content = said.reading(operation.content).folded
     for _ in range(_PLACES_MAX):
-        if _is_asserted(own, start, start + len(quote), about, content):
+        if _is_asserted(own, start, start + len(quote), operation, content):
             return None
         start = own.find(quote, start + len(quote))
         if start < 0:
@@ -148,23 +149,53 @@ def asserted(operation: Operation, said: Said) -> RejectionReason | None:
     return RejectionReason.NOT_ASSERTED
 
 
-def _is_asserted(own: str, start: int, end: int, about: str, content: str) -> bool:
+def _is_told_as_such(content: str) -> bool:
+    """Tell whether a statement itself tells a wish, a question or a condition as one."""
+    return _WORDS.search(content) is not None and counterfactual.TOLD.search(content) is None
+
+
+def _is_asserted(own: str, start: int, end: int, operation: Operation, content: str) -> bool:
     """Tell whether the words between ``start`` and ``end`` are asserted where they stand."""
     if _is_plain(own, start, end):
         return True
     sentence, after = _around(own, start, end)
     if _is_joke(own, sentence, after):
         return False
-    if about == ABOUT_USER and _is_others_speech(own, start, end):
+    if canonical_about(operation.about) == ABOUT_USER and _is_others_speech(own, start, end):
         return False
     if _is_unreal(own, sentence[0], start, end, content):
         return False
-    # A supposition rules what follows it, or the quote begins with it.
-    for pattern in (_SUPPOSITION, unreal.SUPPOSED):
-        supposed = pattern.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
-        if supposed is not None and supposed.start() < min(end, start + _INTRODUCTION):
-            return False
+    if not _is_reaction(own, sentence, operation.slot) and _is_supposed(own, sentence, start, end):
+        return False
     return not _is_question(own, sentence, start)
+
+
+def _is_reaction(own: str, sentence: tuple[int, int], slot: Slot) -> bool:
+    """Tell whether a sentence tells, as what would happen or does, what a body does not bear."""
+    if slot not in {Slot.ALLERGY, Slot.NEED}:
+        return False
+    is_asked = own[slice(*sentence)].rstrip().endswith(("?", "\uff1f"))
+    return not is_asked and counterfactual.EXPOSED.search(own, *sentence) is not None
+
+
+def _is_supposed(own: str, sentence: tuple[int, int], start: int, end: int) -> bool:
+    """Tell whether a supposition rules the words that follow it, or they begin with it."""
+    for pattern in (_SUPPOSITION, unreal.SUPPOSED, counterfactual.COUNTERFACTUAL):
+        supposed = pattern.search(own, sentence[0], min(sentence[1], end + _INTRODUCTION))
+        if (
+            supposed is not None
+            and supposed.start() < min(end, start + _INTRODUCTION)
+            and not _is_stated(own, supposed.end(), start)
+        ):
+            return True
+    return False
+
+
+def _is_stated(own: str, supposed_end: int, start: int) -> bool:
+    """Tell whether something that holds begins between a supposition and a quote."""
+    # A match ends in front of what holds, which may be the quote itself.
+    stated = counterfactual.STATED.search(own, supposed_end, start + _INTRODUCTION)
+    return stated is not None and stated.end() <= start
 
 
 def _is_others_speech(own: str, start: int, end: int) -> bool:
@@ -215,7 +246,7 @@ def _is_plain(own: str, start: int, end: int) -> bool:
     near = own[max(0, start - _NEAR) : end + _NEAR]
     if not near.isascii() or any(mark in near for mark in _JOKING):
         return False
-    if unreal.LOOK.search(near) is not None:
+    if unreal.LOOK.search(near) is not None or counterfactual.LOOK.search(near) is not None:
         return False
     if any(mark in near for mark in _SUPPOSING) or '"' in own[max(0, start - 2) : start]:
         return False

@@ -25,6 +25,10 @@ UNITS = [
     *("a", "1", "1 ", "4-", "eyJ", "://a", "a@b", "I have depression my sister ", "I am gay "),
     *(
         "if I were ",
+        "if I won I would ",
+        "si ganara ",
+        "als ik ",
+        "se vincessi comprerei ",
         "please remember ",
         "onthoud ",
         "thanks ",
