@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ GENERATION = "g1"
 PARTITIONS = 4
 ENDING_S = 120
 """After how many seconds a process whose tests are over shows what it still does, and ends."""
+ORPHANED_S = 10
+"""The same of one among several, once the process that shared out the tests is gone."""
 
 # An example may take long for reasons of the machine's own; that is no failure of the code.
 settings.register_profile(
@@ -85,13 +88,27 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let one process among several not outlive the one that shared out the tests."""
+    if hasattr(config, "workerinput"):
+        threading.Thread(target=_end_as_orphan, args=[os.getppid()], daemon=True).start()
+
+
+def _end_as_orphan(parent: int) -> None:
+    # xdist leaves a process alone that a thread of its own keeps from ending, and whoever reads the
+    # output of the tests would wait for it.
+    while os.getppid() == parent:
+        time.sleep(1)
+    time.sleep(ORPHANED_S)
+    faulthandler.dump_traceback(file=_standard_error())
+    os._exit(1)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish() -> None:
     """End this process where it does not end by itself, as with a thread that waits for ever."""
-    assert sys.__stderr__ is not None
-    # Of its own: what pytest wrote its errors to is closed before this process ends.
-    errors = os.dup(sys.__stderr__.fileno())
-    faulthandler.dump_traceback_later(ENDING_S, exit=True, file=errors)
+    # A copy: what pytest wrote its errors to is closed before this process ends.
+    faulthandler.dump_traceback_later(ENDING_S, exit=True, file=os.dup(_standard_error()))
 
 
 @pytest.hookimpl(trylast=True)
@@ -170,6 +187,11 @@ def stores(
         generation=GENERATION,
         partitions=PARTITIONS,
     )
+
+
+def _standard_error() -> int:
+    assert sys.__stderr__ is not None
+    return sys.__stderr__.fileno()
 
 
 def recreate_topics(bootstrap: str) -> None:
