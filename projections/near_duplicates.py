@@ -8,9 +8,11 @@ nothing, and their vectors agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Self
+from functools import cached_property
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from projections.recalled import RecalledMemory
 from projections.vectors import Halves
@@ -30,36 +32,43 @@ _CHANGE_NOTHING: Final = frozenset(
 """Articles, and how a statement names the one it is about: "I am vegan", "The user is vegan"."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Saying:
     """What decides whether two memories say the same.
 
     Attributes:
         memory: the memory.
-        words: its words but for those that change nothing.
         vector: its vector; ``None`` without one.
     """
 
     memory: RecalledMemory
-    words: tuple[str, ...]
     vector: Halves | None
 
-    @classmethod
-    def of(cls, memory: RecalledMemory, vector: Halves | None) -> Self:
-        """Return what a memory says."""
-        words = tuple(
-            word for word in folded(memory.content).split() if word not in _CHANGE_NOTHING
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words but for those that change nothing."""
+        return tuple(
+            word for word in folded(self.memory.content).split() if word not in _CHANGE_NOTHING
         )
-        return cls(memory=memory, words=words, vector=vector)
+
+    @cached_property
+    def direction(self) -> NDArray[np.float32] | None:
+        """Its vector at length 1; ``None`` without one that has a direction."""
+        if self.vector is None:
+            return None
+        vector = np.frombuffer(self.vector, "<f2").astype(np.float32)
+        length = float(np.sqrt(vector @ vector))
+        return vector / np.float32(length) if length else None
 
     def same_as(self, other: Saying) -> bool:
         """Tell whether two memories say the same."""
+        # Vectors first: few are that near, and cutting a text into words takes longer.
         return (
-            bool(self.words)
+            self._alike(other)
+            and self._one_time(other)
+            and bool(self.words)
             and self.words == other.words
             and folded(self.memory.about) == folded(other.memory.about)
-            and self._one_time(other)
-            and self._alike(other)
         )
 
     def _one_time(self, other: Saying) -> bool:
@@ -70,9 +79,5 @@ class Saying:
         return mine.valid_from.date() == theirs.valid_from.date()
 
     def _alike(self, other: Saying) -> bool:
-        if self.vector is None or other.vector is None:
-            return True
-        mine = np.frombuffer(self.vector, "<f2").astype(np.float32)
-        theirs = np.frombuffer(other.vector, "<f2").astype(np.float32)
-        size = float(np.linalg.norm(mine) * np.linalg.norm(theirs))
-        return size == 0 or float(mine @ theirs) / size >= SAME_COSINE_MIN
+        mine, theirs = self.direction, other.direction
+        return mine is None or theirs is None or float(mine @ theirs) >= SAME_COSINE_MIN

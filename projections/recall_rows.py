@@ -115,7 +115,7 @@ class SubjectRows:
 
 def _saying(row: Row, cosine: float) -> Saying:
     score = None if math.isnan(cosine) else cosine
-    return Saying.of(_memory(row, score), row["embedding"])
+    return Saying(memory=_memory(row, score), vector=row["embedding"])
 
 
 def _memory(row: Row, score: float | None) -> RecalledMemory:

@@ -143,7 +143,7 @@ def recalled(note: Note, place: int = 0) -> RecalledMemory:
 
 def _saying(place: int, note: Note) -> Saying:
     vector = None if note.vector is None else np.array(note.vector, "<f2").tobytes()
-    return Saying.of(recalled(note, place), vector)
+    return Saying(memory=recalled(note, place), vector=vector)
 
 
 def _facts(note: Note, place: int) -> bytes:

@@ -12,7 +12,8 @@ from tests.support.recall_scene import Note, recalled
 
 def _same(one: Note, other: Note, *vectors: bytes | None) -> bool:
     first, second = vectors or (None, None)
-    return Saying.of(recalled(one), first).same_as(Saying.of(recalled(other), second))
+    mine = Saying(memory=recalled(one), vector=first)
+    return mine.same_as(Saying(memory=recalled(other), vector=second))
 
 
 @pytest.mark.parametrize(
