@@ -192,10 +192,10 @@ class Settings(BaseSettings):
             )
         return value
 
-    @field_validator("extractor_base_url")
+    @field_validator("extractor_base_url", "embedder_base_url")
     @classmethod
     def _address_names_a_server(cls, value: str | None) -> str | None:
-        if value is not None:
+        if value:
             try:
                 parts = urlsplit(value)
                 usable = parts.scheme in ("http", "https") and bool(parts.hostname)

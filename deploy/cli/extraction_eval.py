@@ -125,6 +125,12 @@ def _print(told: dict[str, Any]) -> None:
             f"{told['usage']['calls']} calls, "
             + (f"{money['money']} {money['currency']}" if money else "at no known price")
         )
+    elif not told["failed"]:
+        out.print(
+            f"no model was asked: the extractor {told['extractor']} works without one; to measure "
+            "a model's, name it with --extractor, or MEMLEDGER_EXTRACTOR: anthropic, openai, or "
+            "package.module:factory"
+        )
     for name in ("missed", "wrong", "forbidden", "left"):
         for one in told.get(name, ()):
             out.print(_line(name, one))
@@ -142,7 +148,7 @@ def _cells(figures: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "0"
 
 
 def _percent(share: float | None) -> str:

@@ -22,6 +22,7 @@ from schemas.ports import Vectors
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 DEADLINE_S: Final = 10.0
+_ADDRESS_SETTING: Final = "MEMLEDGER_EMBEDDER_BASE_URL"
 
 # The interface takes 2,048 texts and 300,000 tokens a request; a character is a token at most,
 # but for rare scripts.
@@ -201,9 +202,9 @@ class OpenAIEmbedder:
             except TimeoutError:
                 problem = f"no whole answer within {self._deadline_s / 2:g} s at {self._url}"
             except httpx.HTTPError as error:
-                problem = f"{type(error).__name__} at {self._url}"
+                problem = f"{type(error).__name__} at {self._url} ({_ADDRESS_SETTING})"
             except httpx.InvalidURL as error:
-                raise self._unavailable(f"the base URL cannot be used: {error}") from None
+                raise self._unavailable(f"{_ADDRESS_SETTING} cannot be used: {error}") from None
             else:
                 if _is_success(answer.status):
                     return answer.content
@@ -284,13 +285,15 @@ class OpenAIEmbedder:
 
     def _refused(self, status: int, problem: str) -> EmbeddingFailed:
         if status in _TEXT_REFUSED_STATUSES:
-            return self._failed(f"{problem}: check the model's limits, its name and the base URL")
+            return self._failed(
+                f"{problem}: check the model's limits, its name and {_ADDRESS_SETTING}"
+            )
         if status in _REDIRECTS:
             return self._unavailable(
-                f"{problem}, a redirect, which is not followed: set MEMLEDGER_EMBEDDER_BASE_URL "
+                f"{problem}, a redirect, which is not followed: set {_ADDRESS_SETTING} "
                 "to where it leads"
             )
-        return self._unavailable(f"{problem}: check model, key and base URL")
+        return self._unavailable(f"{problem}: check model, key and {_ADDRESS_SETTING}")
 
     def _failed(self, problem: str) -> EmbeddingFailed:
         return EmbeddingFailed(f"embedder {self.name}: {problem}")

@@ -341,7 +341,9 @@ def test_what_outlasts_the_retries_is_nobodys_turn_and_the_next_good_answer_ends
 @both
 def test_a_server_that_is_not_there_is_nobodys_turn(interface: Interface) -> None:
     async def act(scene: Scene) -> None:
-        with pytest.raises(ExtractorUnavailable, match="not reached"):
+        with pytest.raises(
+            ExtractorUnavailable, match="not reached: check MEMLEDGER_EXTRACTOR_BASE_URL"
+        ):
             await scene.extract()
         assert scene.count("unreachable") > 0
 

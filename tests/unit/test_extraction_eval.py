@@ -350,6 +350,8 @@ def test_the_verb_prints_figures_for_programs_and_people(
     assert status == 0
     assert "missed one turn 1: possession user [cat] of: My cat is grey" in out
     assert "1 conversations, 2 turns" in out
+    assert "without a usable answer: 0\nno model was asked: the extractor rules works" in out
+    assert "--extractor, or MEMLEDGER_EXTRACTOR: anthropic, openai" in " ".join(out.split())
 
 
 def test_the_verb_says_what_it_cannot_use(

@@ -84,6 +84,7 @@ def test_an_empty_home_counts_as_unset_and_a_relative_one_is_made_absolute(
         ("BROKER", "other", "is none of its values: give 'kafka' or 'trial'"),
         ("EMBEDDER_MODEL", "", "is empty: give a value, or leave it out for text-embedding-3-sm"),
         ("EXTRACTOR_BASE_URL", "localhost:8000", "give it in the form https://host:port/path"),
+        ("EMBEDDER_BASE_URL", "localhost:8000", "give it in the form https://host:port/path"),
         ("EXTRACTOR_BASE_URL", "http://[", "give it in the form https://host:port/path"),
         ("REPLICATION", "0", "give 1 to 16, or -1 for the broker's own default"),
     ],

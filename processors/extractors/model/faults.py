@@ -10,6 +10,9 @@ from processors.extractors.model.hints import pause_asked_s
 from processors.extractors.model.provider import ProviderFault, Result
 from schemas.proposals import Usage
 
+ADDRESS_SETTING: Final = "MEMLEDGER_EXTRACTOR_BASE_URL"
+"""The setting that says where the provider is."""
+
 _NOT_TAKEN: Final = frozenset({400, 413, 422})
 """The request is refused; whether another one would be too, only another one can tell."""
 
@@ -49,7 +52,8 @@ def fault_of_status(status: int, *, headers: Mapping[str, str], code: str | None
     else:
         return ProviderFault(
             result=Result.DENIED,
-            problem=f"{problem}: check the key, the model's name, the base URL and the account",
+            problem=f"{problem}: check the key, MEMLEDGER_EXTRACTOR_MODEL, "
+            f"{ADDRESS_SETTING} and the account",
             passes=False,
         )
     return ProviderFault(
@@ -73,7 +77,9 @@ def timed_out(timeout_s: float) -> ProviderFault:
 def unreachable(error: BaseException) -> ProviderFault:
     """Return the fault of a call that never arrived."""
     return ProviderFault(
-        result=Result.UNREACHABLE, problem=f"{type(error).__name__}: not reached", passes=True
+        result=Result.UNREACHABLE,
+        problem=f"{type(error).__name__}: not reached: check {ADDRESS_SETTING} and the network",
+        passes=True,
     )
 
 

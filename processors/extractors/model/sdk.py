@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from processors.extractors.model.clients import Clients
 from processors.extractors.model.faults import (
+    ADDRESS_SETTING,
     fault_of_status,
     half_sent,
     timed_out,
@@ -126,7 +127,8 @@ def object_in(body: str) -> dict[str, Any]:
     try:
         value: object = json.loads(body)
     except (ValueError, RecursionError):
-        raise half_sent("the answer's body is not JSON") from None
+        # As the page that a wrong address shows.
+        raise half_sent(f"the answer's body is not JSON: check {ADDRESS_SETTING}") from None
     if not isinstance(value, dict):
         raise half_sent("the answer's body is not a JSON object")
     if isinstance(value.get("error"), dict):
@@ -158,7 +160,7 @@ def _of_connection(cause: BaseException) -> ProviderFault:
     if name in _NEVER_SENT:
         return ProviderFault(
             result=Result.DENIED,
-            problem=f"{name}: the request cannot be sent: check the base URL and the key",
+            problem=f"{name}: the request cannot be sent: check {ADDRESS_SETTING} and the key",
             passes=False,
         )
     return unreachable(cause)
