@@ -204,6 +204,24 @@ def make_app(
     commands = CommandAppender(records)
     curations = CurationAppender(records, find_memory)
     flags = PostgresFlags(read_model)
+    # Routes are looked through in their order: what chats wait for comes first.
+    app.include_router(
+        query_router(
+            recall=Recall(
+                read_model,
+                embedder,
+                partitions=settings.partitions,
+                min_similarity=settings.recall_min_similarity,
+                policies=Policies.read(settings.recall_policies),
+                tokens=token_counter(settings.tokenizer),
+            ),
+            memories=Memories(read_model),
+            authenticate=tenant_of,
+            find_subject=find_subject,
+            is_paused=is_paused,
+            on_served=recall_log.note,
+        )
+    )
     app.include_router(
         ingest_router(
             TurnAppender(keyring, producer, settings.partitions),
@@ -224,23 +242,6 @@ def make_app(
             authenticate=tenant_of,
             find_subject=find_subject,
             user_ids=keyring.user_ids,
-        )
-    )
-    app.include_router(
-        query_router(
-            recall=Recall(
-                read_model,
-                embedder,
-                partitions=settings.partitions,
-                min_similarity=settings.recall_min_similarity,
-                policies=Policies.read(settings.recall_policies),
-                tokens=token_counter(settings.tokenizer),
-            ),
-            memories=Memories(read_model),
-            authenticate=tenant_of,
-            find_subject=find_subject,
-            is_paused=is_paused,
-            on_served=recall_log.note,
         )
     )
     app.include_router(
