@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Final
 
-import httpx
+import aiohttp
 import numpy as np
 import psutil
 from rich.console import Console
@@ -33,11 +33,16 @@ _ROWS_SHARE: Final = 10
 _SECONDS_MAX: Final = 20
 _WARM_UP: Final = 200
 _CONNECTIONS_MAX: Final = 32
+_KEPT_S: Final = 3.0
+"""An idle connection is closed here before the gateway closes it, else the two could cross."""
 _SEED: Final = 11
 
 
 def measure_recall_http(size: BenchSize, announce: Console) -> list[Figure]:
-    """Ask a gateway at a steady rate, whatever the answers take; Postgres has a core of its own."""
+    """Ask a gateway at a steady rate, whatever the answers take.
+
+    Postgres and who asks share a core, the gateway and the broker the other.
+    """
     with throwaway_pipeline(
         announce,
         prefix="memledger-bench-",
@@ -56,13 +61,13 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
     rows = max(size.memories_a_user, size.rows // _ROWS_SHARE)
     users = await _filled_users(rows // size.memories_a_user, size.memories_a_user, announce)
     requests = min(size.recalls, REQUESTS_PER_S * _SECONDS_MAX)
-    client = httpx.AsyncClient(
+    client = aiohttp.ClientSession(
         base_url=state.gateway_url,
         headers={"Authorization": f"Bearer {home.api_key_file.read_text().strip()}"},
-        limits=httpx.Limits(max_connections=_CONNECTIONS_MAX),
+        connector=aiohttp.TCPConnector(limit=_CONNECTIONS_MAX, keepalive_timeout=_KEPT_S),
     )
     async with client:
-        with _postgres_apart(PipelineProcesses.of(home, state)):
+        with _gateway_apart(PipelineProcesses.of(home, state)):
             lot = np.random.default_rng(_SEED)
             await _ask_steadily(client, _drawn(users, min(_WARM_UP, requests), lot))
             announce.print(f"· {requests:,} requests, {REQUESTS_PER_S} a second")
@@ -117,7 +122,7 @@ def _drawn(
 
 
 async def _ask_steadily(
-    client: httpx.AsyncClient, questions: Iterable[dict[str, Any]]
+    client: aiohttp.ClientSession, questions: Iterable[dict[str, Any]]
 ) -> list[float]:
     """Send each question when it is due; return what each took from then on.
 
@@ -130,9 +135,10 @@ async def _ask_steadily(
 
     async def ask(due: float, question: dict[str, Any]) -> float:
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        answer = await client.post("/v1/recall", json=question)
-        if answer.is_error:
-            raise MemledgerError(f"POST /v1/recall: {answer.status_code} {answer.text[:200]}")
+        async with client.post("/v1/recall", json=question) as answer:
+            told = await answer.text()
+        if not answer.ok:
+            raise MemledgerError(f"POST /v1/recall: {answer.status} {told[:200]}")
         return time.perf_counter() - due
 
     return await asyncio.gather(
@@ -144,20 +150,21 @@ async def _ask_steadily(
 
 
 @contextmanager
-def _postgres_apart(processes: PipelineProcesses) -> Iterator[None]:
-    """Give Postgres the last core and everything else the others, where there are two."""
-    cores = sorted(psutil.Process().cpu_affinity())
+def _gateway_apart(processes: PipelineProcesses) -> Iterator[None]:
+    """Give Postgres and who asks the last core, everything else the others, where there are two."""
+    own = psutil.Process()
+    cores = sorted(own.cpu_affinity())
     postgres = processes.by_name[POSTGRES]
     servers = [postgres, *postgres.children(recursive=True)]
     others = [process for name, process in processes.by_name.items() if name != POSTGRES]
     if len(cores) < 2:  # noqa: PLR2004 - one core for Postgres and one for the rest
         yield
         return
-    for process in servers:
+    for process in (*servers, own):
         process.cpu_affinity(cores[-1:])
-    for process in (*others, psutil.Process()):
+    for process in others:
         process.cpu_affinity(cores[:-1])
     try:
         yield
     finally:
-        psutil.Process().cpu_affinity(cores)
+        own.cpu_affinity(cores)
