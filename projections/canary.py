@@ -21,6 +21,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from projections.embedders.around import AroundEmbedder
 from projections.embedders.checks import CheckedEmbedder
 from projections.read_model import ReadModel, name_every_subject
 from projections.vectors import HalfVectors, Halves, halves_of
@@ -132,7 +133,7 @@ class ModelRecords:
         ]
 
 
-class VerifiedEmbedder:
+class VerifiedEmbedder(AroundEmbedder):
     """An embedder that answers only while it is the one that the read model was built with.
 
     It is compared before its first vectors, every ``CHECK_EVERY_S`` seconds, and when the answers
@@ -154,7 +155,7 @@ class VerifiedEmbedder:
             records: what the read model knows of the model that made its vectors.
             clock: a time in seconds that never goes back.
         """
-        self._embedder = embedder
+        super().__init__(embedder)
         self._records = records
         self._clock = clock
         self._check_at = float("-inf")
@@ -163,26 +164,6 @@ class VerifiedEmbedder:
         self._mismatch: EmbedderMismatch | None = None
         self._failed = 0
         self._failure: Exception | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """Number of components."""
-        return self._embedder.dimension
-
-    @property
-    def min_similarity(self) -> float:
-        """The cosine from which the model's vectors count as related."""
-        return self._embedder.min_similarity
-
-    @property
-    def same_statement_similarity(self) -> float | None:
-        """The cosine below which two statements are never the same in other words, or ``None``."""
-        return self._embedder.same_statement_similarity
 
     @property
     def mismatch(self) -> str | None:
@@ -213,7 +194,7 @@ class VerifiedEmbedder:
         """
         await self._verify_if_due()
         try:
-            vectors = await self._embedder.embed(texts)
+            vectors = await self.inner.embed(texts)
         except PartlyEmbedded:
             await self._verify_name()
             raise
@@ -222,7 +203,7 @@ class VerifiedEmbedder:
 
     async def _verify_name(self) -> None:
         """Compare where the answer that came just now names a model that was not compared yet."""
-        name = self._embedder.answered_as
+        name = self.answered_as
         if name in self._names:
             return
         self._check_at = float("-inf")
@@ -258,12 +239,12 @@ class VerifiedEmbedder:
     async def _verify(self) -> None:
         witnesses = await self._records.witnesses()
         texts = [SENTENCE, *(witness.content for witness in witnesses)]
-        found = await embed_each(self._embedder, texts, calls_max=CALLS_MAX)
+        found = await embed_each(self.inner, texts, calls_max=CALLS_MAX)
         vector, *of_witnesses = found.vectors
         if vector is None:
             # Whatever is wrong with the answer, it is not the caller's texts.
             raise EmbedderUnavailable("; ".join(found.problems))
-        answered = Canary(vector=vector, model=self._embedder.answered_as)
+        answered = Canary(vector=vector, model=self.answered_as)
         recorded = await self._records.canary()
         if recorded is None or _cosine(vector, recorded.vector) >= COSINE_MIN:
             pairs = zip(witnesses, of_witnesses, strict=True)

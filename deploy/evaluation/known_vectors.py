@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from projections.embedders.around import AroundEmbedder
 from schemas.ports import Embedder, Vectors
 
 _BATCH: Final = 256
 
 
-class KnownVectors:
+class KnownVectors(AroundEmbedder):
     """Remembers every vector.
 
     Args:
@@ -20,28 +21,8 @@ class KnownVectors:
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._known: dict[str, Vectors] = {}
-
-    @property
-    def name(self) -> str:
-        """The embedder's."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """The embedder's."""
-        return self._embedder.dimension
-
-    @property
-    def min_similarity(self) -> float:
-        """The embedder's."""
-        return self._embedder.min_similarity
-
-    @property
-    def same_statement_similarity(self) -> float | None:
-        """The embedder's."""
-        return self._embedder.same_statement_similarity
 
     async def learn(self, texts: Iterable[str]) -> None:
         """Embed texts ahead of their use, many in one call.
@@ -52,7 +33,7 @@ class KnownVectors:
         wanted = [text for text in dict.fromkeys(texts) if text not in self._known]
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
-            self._known.update(zip(batch, await self._embedder.embed(batch), strict=True))
+            self._known.update(zip(batch, await self.inner.embed(batch), strict=True))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 for each text.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from projections.embedders.around import AroundEmbedder
 from schemas.breaker import Breaker, LeftAlone, Pauses
 from schemas.errors import EmbedderUnavailable
 from schemas.ports import Embedder, Vectors
@@ -25,7 +26,7 @@ _PAUSES: Final = Pauses(
 )
 
 
-class BreakingEmbedder:
+class BreakingEmbedder(AroundEmbedder):
     """A circuit breaker around an embedder behind a network.
 
     After ``FAILURES_MAX`` failures in a row nobody asks for 5 s; then one call tries, while the
@@ -41,33 +42,8 @@ class BreakingEmbedder:
             inner: the embedder.
             clock: a time in seconds that never goes back.
         """
-        self.inner: Final = inner
+        super().__init__(inner)
         self._breaker = Breaker(_PAUSES, clock=clock)
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.inner.name
-
-    @property
-    def dimension(self) -> int:
-        """Number of components."""
-        return self.inner.dimension
-
-    @property
-    def min_similarity(self) -> float:
-        """The cosine from which the model's vectors count as related."""
-        return self.inner.min_similarity
-
-    @property
-    def same_statement_similarity(self) -> float | None:
-        """The cosine below which two statements are never the same in other words, or ``None``."""
-        return self.inner.same_statement_similarity
-
-    @property
-    def answered_as(self) -> str | None:
-        """What the model called itself in the last answer."""
-        return getattr(self.inner, "answered_as", None)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one vector for each text.

@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
+from projections.embedders.around import AroundEmbedder
 from projections.embedders.breaker import BreakingEmbedder
 from schemas.embedding import FAULT_TEXTS, EmbeddingFault, PartlyEmbedded, row_faults
 from schemas.errors import EmbeddingFailed, MemledgerError
-from schemas.ports import Embedder, Vectors
+from schemas.ports import Vectors
 
 NORM_TOLERANCE: Final = 1e-3
 """How far a length may be from 1: the rounding of half floats, which the ledger stores, is 5e-4."""
@@ -24,7 +25,7 @@ NORM_TOLERANCE: Final = 1e-3
 _POSITIONS_NAMED_MAX: Final = 5
 
 
-class CheckedEmbedder:
+class CheckedEmbedder(AroundEmbedder):
     """An embedder whose every answer is checked; it is itself an ``Embedder``.
 
     An empty batch is answered with shape ``(0, dimension)`` and without a call. A blank text (empty
@@ -33,37 +34,9 @@ class CheckedEmbedder:
     texts out: a memory's content and a recall's question are never blank.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """Number of components."""
-        return self._embedder.dimension
-
-    @property
-    def min_similarity(self) -> float:
-        """The cosine at and above which two of the model's vectors count as related."""
-        return self._embedder.min_similarity
-
-    @property
-    def same_statement_similarity(self) -> float | None:
-        """The cosine below which two statements are never the same in other words, or ``None``."""
-        return self._embedder.same_statement_similarity
-
-    @property
-    def answered_as(self) -> str | None:
-        """What the model called itself in the last answer; ``None`` where it does not say."""
-        return getattr(self._embedder, "answered_as", None)
-
     def without_breaker(self) -> CheckedEmbedder:
         """Return the same embedder, asked also while others leave it alone since it failed."""
-        inner = self._embedder
+        inner = self.inner
         return CheckedEmbedder(inner.inner if isinstance(inner, BreakingEmbedder) else inner)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -84,7 +57,7 @@ class CheckedEmbedder:
             )
         faults: Mapping[int, EmbeddingFault] = {}
         try:
-            vectors = await self._embedder.embed(texts)
+            vectors = await self.inner.embed(texts)
         except PartlyEmbedded as partly:
             vectors, faults = partly.vectors, partly.faults
         except MemledgerError:
@@ -104,13 +77,13 @@ class CheckedEmbedder:
         Raises:
             ConfigurationError: it cannot be loaded.
         """
-        load = getattr(self._embedder, "warm_up", None)
+        load = getattr(self.inner, "warm_up", None)
         if load is not None:
             await load()
 
     async def aclose(self) -> None:
         """Release what the embedder holds, such as connections."""
-        close = getattr(self._embedder, "aclose", None)
+        close = getattr(self.inner, "aclose", None)
         if close is not None:
             await close()
 
