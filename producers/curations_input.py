@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -182,52 +182,36 @@ def read_remembered(
         )
     valid_from = read_valid_from(fields.valid_from, now=now)
     return clean_statement(
-        user_id=fields.user_id,
-        content=fields.content,
-        kind=fields.kind,
-        slot=fields.slot,
-        about=fields.about,
-        importance=fields.importance,
-        pinned=fields.pinned,
-        actor=caller if fields.actor is None else fields.actor,
-        valid_from=valid_from,
-        expires_at=read_expiry(fields.expires_at, valid_from or now, now=now),
-        client_id=client_id,
+        StatementInput(
+            user_id=fields.user_id,
+            content=fields.content,
+            kind=fields.kind,
+            slot=fields.slot,
+            about=fields.about,
+            importance=fields.importance,
+            pinned=fields.pinned,
+            actor=caller if fields.actor is None else fields.actor,
+            valid_from=valid_from,
+            expires_at=read_expiry(fields.expires_at, valid_from or now, now=now),
+            client_id=client_id,
+        )
     )
 
 
-def clean_statement(
-    *,
-    user_id: str,
-    content: str,
-    kind: MemoryKind,
-    slot: Slot,
-    about: str,
-    importance: int,
-    pinned: bool,
-    actor: str,
-    valid_from: datetime | None = None,
-    expires_at: datetime | None = None,
-    client_id: str | None = None,
-) -> StatementInput:
+def clean_statement(told: StatementInput) -> StatementInput:
     """Return a person's statement whose texts and ids were brought into normal form.
 
     Raises:
         InvalidInput: a text or an id is against the policy.
         InputTooLarge: one of them is above its limit.
     """
-    return StatementInput(
-        user_id=text.clean_user_id(user_id),
-        content=text.clean_text("content", content, max_characters=CONTENT_CHARACTERS_MAX),
-        kind=kind,
-        slot=slot,
-        about=text.clean_identifier("about", about),
-        importance=importance,
-        pinned=pinned,
-        actor=text.clean_identifier("actor", actor),
-        valid_from=valid_from,
-        expires_at=expires_at,
-        client_id=optional_identifier("id", client_id),
+    return replace(
+        told,
+        user_id=text.clean_user_id(told.user_id),
+        content=text.clean_text("content", told.content, max_characters=CONTENT_CHARACTERS_MAX),
+        about=text.clean_identifier("about", told.about),
+        actor=text.clean_identifier("actor", told.actor),
+        client_id=optional_identifier("id", told.client_id),
     )
 
 
@@ -275,14 +259,11 @@ def clean_correction(told: CorrectionInput) -> CorrectionInput:
     content = told.content
     if content is not None:
         content = text.clean_text("content", content, max_characters=CONTENT_CHARACTERS_MAX)
-    return CorrectionInput(
+    return replace(
+        told,
         user_id=text.clean_user_id(told.user_id),
         content=content,
-        slot=told.slot,
         about=optional_identifier("about", told.about),
-        importance=told.importance,
-        kind=told.kind,
-        pinned=told.pinned,
         reason=_reason(told.reason),
         actor=text.clean_identifier("actor", told.actor),
         client_id=optional_identifier("id", told.client_id),
@@ -330,7 +311,8 @@ def clean_deletion(told: DeletionInput) -> DeletionInput:
         InvalidInput: a text or an id is against the policy.
         InputTooLarge: a text is above its limit.
     """
-    return DeletionInput(
+    return replace(
+        told,
         user_id=text.clean_user_id(told.user_id),
         reason=_reason(told.reason),
         actor=text.clean_identifier("actor", told.actor),

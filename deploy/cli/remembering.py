@@ -113,7 +113,9 @@ def remember(
     )
     remembered: FactInput | StatementInput
     if person:
-        remembered = clean_statement(**told, pinned=pinned, actor=actor_named(actor))
+        remembered = clean_statement(
+            StatementInput(**told, pinned=pinned, actor=actor_named(actor))
+        )
     else:
         for name in ("--system", "--type"):
             _require_there(name, of_system[name])
