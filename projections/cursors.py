@@ -1,4 +1,4 @@
-"""Where a page of a listing ended: the cursor that continues it, and nothing else."""
+"""Pages of a listing: how long one may be, and the cursor that continues behind it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _LISTING_BYTES: Final = 8
 # The time that the last row is ordered by, its id, and what was listed.
 _PACKED: Final = struct.Struct(f">q16s{_LISTING_BYTES}s")
+
+
+def require_between(field: str, value: int, most: int) -> None:
+    """Refuse what is not from 1 to the most that there may be.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    if not 1 <= value <= most:
+        raise InvalidInput(
+            field=field, problem=f"is {value}", remedy=f"send a number from 1 to {most}"
+        )
 
 
 def listing_digest(*arguments: object) -> bytes:

@@ -10,11 +10,10 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
-from projections.cursors import Cursor, listing_digest
+from projections.cursors import Cursor, listing_digest, require_between
 from projections.read_model import ReadModel, name_subjects, name_tenants
 from projections.reading import Row
 from schemas.database import load_queries
-from schemas.errors import InvalidInput
 from schemas.events import RejectionReason
 from schemas.flags import Flag, FlagState, Verdict
 from schemas.proposals import Operation
@@ -90,10 +89,7 @@ class PostgresFlags:
             InvalidInput: an argument cannot be used.
             ReadModelUnavailable: the read model cannot be reached.
         """
-        if not 1 <= limit <= LIMIT_MAX:
-            raise InvalidInput(
-                field="limit", problem=f"is {limit}", remedy=f"send a number from 1 to {LIMIT_MAX}"
-            )
+        require_between("limit", limit, LIMIT_MAX)
         listing = listing_digest(tenant, state.value, subject)
         after = (
             None

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from projections.cursors import Cursor, listing_digest
+from projections.cursors import Cursor, listing_digest, require_between
 from projections.read_model import ReadModel
 from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
@@ -255,10 +255,7 @@ def _listing_digest(subject: UUID | None, *, history: bool, as_of: datetime | No
 
 
 def _check(*, history: bool, as_of: datetime | None, limit: int) -> None:
-    if not 1 <= limit <= LIMIT_MAX:
-        raise InvalidInput(
-            field="limit", problem=f"is {limit}", remedy=f"send a number from 1 to {LIMIT_MAX}"
-        )
+    require_between("limit", limit, LIMIT_MAX)
     if history and as_of is not None:
         raise InvalidInput(
             field="as_of",

@@ -10,7 +10,7 @@ import unicodedata
 from typing import Final
 from uuid import UUID
 
-from projections.cursors import Cursor, listing_digest
+from projections.cursors import Cursor, listing_digest, require_between
 from projections.memories import LIMIT_DEFAULT, LIMIT_MAX, ListedMemory, Memories, MemoryPage
 from schemas.errors import InvalidInput
 from schemas.text import clean_text
@@ -66,10 +66,7 @@ class MemorySearch:
             ReadModelUnavailable: the read model cannot be reached.
         """
         words = _words(query)
-        if not 1 <= limit <= LIMIT_MAX:
-            raise InvalidInput(
-                field="limit", problem=f"is {limit}", remedy=f"send a number from 1 to {LIMIT_MAX}"
-            )
+        require_between("limit", limit, LIMIT_MAX)
         listing = listing_digest(subject, "search", *words)
         after = (
             None if cursor is None else Cursor.decode(cursor, listing, arguments="user and query")

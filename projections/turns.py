@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from projections.cursors import require_between
 from projections.memories import ListedMemory, listed_memory
 from projections.noted import Touched, WhatHappened, noted
 from projections.positions import TurnPosition
@@ -260,10 +261,7 @@ class PostgresTurns:
             InvalidInput: an argument cannot be used.
             ReadModelUnavailable: the read model cannot be reached.
         """
-        if not 1 <= limit <= LIMIT_MAX:
-            raise InvalidInput(
-                field="limit", problem=f"is {limit}", remedy=f"send a number from 1 to {LIMIT_MAX}"
-            )
+        require_between("limit", limit, LIMIT_MAX)
         if subject is None:
             return TurnPage(turns=(), more=False)
         self._check(subject, before)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
+from projections.cursors import require_between
 from projections.files.state import FileEventKind
 from projections.read_model import ReadModel
 from projections.reading import Row, read_rows
@@ -141,7 +142,7 @@ class FileListings:
             InvalidInput: an argument cannot be used.
             ReadModelUnavailable: the read model cannot be reached.
         """
-        _require_between("limit", limit, LIMIT_MAX)
+        require_between("limit", limit, LIMIT_MAX)
         asked = {
             "after": None if cursor is None else _path_cursor(cursor),
             "unread_since": None if unread_days is None else self._days_ago(unread_days),
@@ -175,7 +176,7 @@ class FileListings:
             InvalidInput: an argument cannot be used.
             ReadModelUnavailable: the read model cannot be reached.
         """
-        _require_between("limit", limit, LIMIT_MAX)
+        require_between("limit", limit, LIMIT_MAX)
         before_offset, before_place = (None, None) if cursor is None else _place_cursor(cursor)
         asked = {
             "path": None if path is None else _asked_path(path),
@@ -222,15 +223,8 @@ class FileListings:
         return await read_rows(self._read_model, subject, _QUERIES[query], parameters)
 
     def _days_ago(self, days: int) -> datetime:
-        _require_between("unread_days", days, UNREAD_DAYS_MAX)
+        require_between("unread_days", days, UNREAD_DAYS_MAX)
         return self._clock() - timedelta(days=days)
-
-
-def _require_between(field: str, value: int, maximum: int) -> None:
-    if not 1 <= value <= maximum:
-        raise InvalidInput(
-            field=field, problem=f"is {value}", remedy=f"send a number from 1 to {maximum}"
-        )
 
 
 def _asked_path(path: str) -> str:
