@@ -71,6 +71,9 @@ class TenantLimits(BaseModel):
 class BudgetLimits(BaseModel):
     """The limits of all tenants.
 
+    A gateway's rates are read from a file of the same form; what both would share is the form
+    alone, so each is written out.
+
     Attributes:
         default: what each tenant may spend.
         tenants: by the tenant's name, what differs for it.

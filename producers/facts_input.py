@@ -230,6 +230,9 @@ def clean_fact(
 ) -> FactInput:
     """Return a fact whose texts and ids were brought into normal form; the rest is taken as read.
 
+    It takes names and no :class:`FactInput`, since a provenance of blank ones cannot be made: what
+    is wrong with them is told here.
+
     Raises:
         InvalidInput: a text or an id is against the policy.
         InputTooLarge: one of them is above its limit.

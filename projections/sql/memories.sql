@@ -2,7 +2,9 @@
 
 -- name: list_memories
 -- Return a page of versions, the latest recorded first: those that hold now, those that held at
--- as_of, or all of them. It begins after the version that the page before ended with.
+-- as_of, or all of them. It begins after the version that the page before ended with. The columns are
+-- those of a ListedMemory, and stand whole in each query that returns some, so that it can be run and
+-- explained as it is.
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
     conversation_id, quote, valid_from,
