@@ -1,98 +1,188 @@
-"""A user's memories as one JSON document, made piece by piece."""
+"""What is kept on a user as one JSON document, made piece by piece."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
 from pydantic import TypeAdapter
 
 from projections.files.listings import FileListings, ListedFile
+from projections.flags import PostgresFlags
 from projections.memories import LIMIT_MAX, ListedMemory, Memories, MemoryPage
+from projections.read_model import ReadModel
+from projections.summaries import SUMMARIES_MAX, PostgresSummaries, SessionSummary
 from schemas.clock import utc_now
+from schemas.events import RejectionReason
+from schemas.flags import Flag, FlagState
+from schemas.proposals import Operation
 
 FORMAT: Final = "memledger-export-1"
 
 HOLDS: Final = (
     "every memory of the user that is stored: those that hold now, and those that were replaced, "
     "withdrawn, merged or have expired; each with its times and the exact words that caused it; "
-    "and every file that assistants keep about the user, as it is now"
+    "every file that assistants keep about the user, as it is now; the summaries of the user's "
+    "chat sessions; and what was left to a person to decide about the user, with what became of it"
 )
-LEAVES_OUT: Final = (
-    "the conversations themselves, of which the chat application has its own copy, and the short "
-    "summaries that are made of them; what was deleted or refused, of which nothing is kept that "
-    "could be shown; what the files held before; and the vectors by which memories are found"
+LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "the conversations themselves": "the chat application has its own copy; the log keeps them "
+        "sealed, and no reader of memories opens them",
+        "what was deleted": "nothing is kept of it that could be shown: keys of 16 bytes, by which "
+        "it is not noted again",
+        "what was refused": "only which rule refused it is kept, with the turn: "
+        "GET /v1/turns/{turn_id} tells it",
+        "how each turn closed": "GET /v1/turns/{turn_id} tells it",
+        "what recalls served": "ids of the memories here, with times, for a number of days: "
+        "GET /v1/recalls/{recall_id} tells it",
+        "what the files held before": "GET /v1/files/history and GET /v1/files/content tell it",
+        "the answers to commands on files": "they repeat what the files held",
+        "who decided what was left to a person, and why": "that is about the operator's staff",
+        "whether memory is paused": "GET /v1/pause tells it",
+        "the vectors and words by which memories are found": "they are made of the memories here",
+    }
 )
+"""By what is kept besides on a user, why it is not in the document, or where it is told."""
 
 _MEMORY: Final = TypeAdapter(ListedMemory)
 _FILE: Final = TypeAdapter(ListedFile)
+_SUMMARY: Final = TypeAdapter(SessionSummary)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportedFlag:
+    """What code left to a person, without who that is; see :class:`~schemas.flags.Flag`.
+
+    Attributes:
+        decided_at: when it was approved or refused; ``None`` while it waits.
+    """
+
+    flag_id: UUID
+    state: FlagState
+    reasons: tuple[RejectionReason, ...]
+    operation: Operation
+    turn_id: UUID
+    conversation_id: str
+    said_at: datetime
+    flagged_at: datetime
+    decided_at: datetime | None
+
+
+_FLAG: Final = TypeAdapter(ExportedFlag)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exported:
+    """Whose document is made.
+
+    Attributes:
+        tenant: whose user it is.
+        user_id: the user, whom the document names.
+        subject: the user's subject; ``None`` for one of whom nothing was ever heard.
+    """
+
+    tenant: str
+    user_id: str
+    subject: UUID | None
 
 
 class Export:
-    """Reads a subject's memories and files page by page and writes them as one document."""
+    """Reads what is kept on a subject page by page and writes it as one document."""
 
     def __init__(
-        self, memories: Memories, files: FileListings, *, page_size: int = LIMIT_MAX
+        self,
+        memories: Memories,
+        files: FileListings,
+        summaries: PostgresSummaries,
+        flags: PostgresFlags,
+        *,
+        page_size: int = LIMIT_MAX,
     ) -> None:
         """Wire an export.
 
         Args:
             memories: lists what there is.
             files: lists the files that assistants keep.
+            summaries: lists what sessions came to.
+            flags: lists what was left to a person.
             page_size: how many versions are held in memory at a time.
         """
         self._memories = memories
         self._files = files
+        self._summaries = summaries
+        self._flags = flags
         self._page_size = page_size
 
-    async def begin(self, subject: UUID | None, user_id: str) -> AsyncIterator[bytes]:
+    @classmethod
+    def of(cls, read_model: ReadModel) -> Export:
+        """Return an export of what a read model holds."""
+        return cls(
+            Memories(read_model),
+            FileListings(read_model),
+            PostgresSummaries(read_model),
+            PostgresFlags(read_model),
+        )
+
+    async def begin(self, whose: Exported) -> AsyncIterator[bytes]:
         """Return the pieces of the document, once the first page was read.
 
         So what fails at once is told as an error, and not as a document that breaks off. One that
         breaks off later is no JSON, since its last member, ``complete``, is missing.
 
         Args:
-            subject: whose memories; ``None`` for a user of whom nothing was ever heard.
-            user_id: whom the document names.
+            whose: the user.
 
         Raises:
             ReadModelUnavailable: the read model cannot be reached.
         """
-        first = await self._page(subject, None)
-        return self._pieces(subject, user_id, first, utc_now())
+        first = await self._page(whose.subject, None)
+        return self._pieces(whose, first, utc_now())
 
     async def _pieces(
-        self, subject: UUID | None, user_id: str, first: MemoryPage, now: datetime
+        self, whose: Exported, first: MemoryPage, now: datetime
     ) -> AsyncIterator[bytes]:
         head = {
             "format": FORMAT,
-            "user_id": user_id,
+            "user_id": whose.user_id,
             "exported_at": now.isoformat().replace("+00:00", "Z"),
             "generation": first.generation,
             "holds": HOLDS,
-            "leaves_out": LEAVES_OUT,
+            "left_out": dict(LEFT_OUT),
         }
-        yield _json(head)[:-1] + b',\n"memories": ['
-        count, page = 0, first
-        while True:
-            if page.memories:
-                yield _listed(page, follows=count > 0)
-            count += len(page.memories)
-            if page.next_cursor is None:
-                break
-            page = await self._page(subject, page.next_cursor)
-        yield b'\n],\n"files": ['
-        number = 0
-        async for file in self._written_files(subject):
-            yield (b",\n" if number else b"\n") + file
-            number += 1
-        counts = {"count": count, "files_count": number, "complete": True}
-        yield b"\n],\n" + _json(counts)[1:] + b"\n"
+        yield _json(head)[:-1]
+        counts: dict[str, int] = {}
+        sections = {
+            "memories": self._all_memories(whose.subject, first),
+            "files": self._all_files(whose.subject),
+            "summaries": self._all_summaries(whose.subject),
+            "flags": self._all_flags(whose),
+        }
+        for name, items in sections.items():
+            yield f',\n"{name}": ['.encode()
+            counts[name] = 0
+            async for item in items:
+                yield (b",\n" if counts[name] else b"\n") + item
+                counts[name] += 1
+            yield b"\n]"
+        told = {"counts": counts, "complete": True}
+        yield b",\n" + _json(told)[1:] + b"\n"
 
-    async def _written_files(self, subject: UUID | None) -> AsyncIterator[bytes]:
+    async def _all_memories(self, subject: UUID | None, first: MemoryPage) -> AsyncIterator[bytes]:
+        page = first
+        while True:
+            for memory in page.memories:
+                yield _MEMORY.dump_json(memory)
+            if page.next_cursor is None:
+                return
+            page = await self._page(subject, page.next_cursor)
+
+    async def _all_files(self, subject: UUID | None) -> AsyncIterator[bytes]:
         cursor: str | None = None
         while True:
             page = await self._files.page(subject, cursor=cursor)
@@ -106,15 +196,49 @@ class Export:
             if cursor is None:
                 return
 
+    async def _all_summaries(self, subject: UUID | None) -> AsyncIterator[bytes]:
+        cursor: str | None = None
+        while True:
+            page = await self._summaries.page(subject, cursor=cursor, limit=SUMMARIES_MAX)
+            for summary in page.summaries:
+                yield _SUMMARY.dump_json(summary)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def _all_flags(self, whose: Exported) -> AsyncIterator[bytes]:
+        if whose.subject is None:
+            return
+        for state in FlagState:
+            cursor: str | None = None
+            while True:
+                page = await self._flags.page(
+                    whose.tenant, state=state, subject=whose.subject, cursor=cursor
+                )
+                for flag in page.flags:
+                    yield _FLAG.dump_json(_exported_flag(flag))
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+
     async def _page(self, subject: UUID | None, cursor: str | None) -> MemoryPage:
         return await self._memories.list_memories(
             subject, history=True, cursor=cursor, limit=self._page_size
         )
 
 
-def _listed(page: MemoryPage, *, follows: bool) -> bytes:
-    text = b",\n".join(_MEMORY.dump_json(memory) for memory in page.memories)
-    return (b",\n" if follows else b"\n") + text
+def _exported_flag(flag: Flag) -> ExportedFlag:
+    return ExportedFlag(
+        flag_id=flag.flag_id,
+        state=flag.state,
+        reasons=flag.reasons,
+        operation=flag.operation,
+        turn_id=flag.turn_id,
+        conversation_id=flag.conversation_id,
+        said_at=flag.said_at,
+        flagged_at=flag.flagged_at,
+        decided_at=None if flag.verdict is None else flag.verdict.decided_at,
+    )
 
 
 def _json(value: dict[str, Any]) -> bytes:

@@ -3,14 +3,13 @@
 # Annotations are not postponed here: FastAPI evaluates those of functions inside a function.
 
 from typing import Annotated, Final
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from projections.export import Export
+from projections.export import Export, Exported
 from projections.routes import Authenticate, FindSubject
 from schemas.http_query import require_plain_query
 from schemas.text import clean_user_id
@@ -39,32 +38,33 @@ def export_router(
     """
     router = APIRouter()
 
-    @router.get("/v1/export", summary="Export all memories of a user")
+    @router.get("/v1/export", summary="Export all that is kept on a user")
     async def get_export(
         request: Request,
         tenant: Annotated[str, Depends(authenticate)],
         asked: Annotated[ExportQuery, Query()],
     ) -> StreamingResponse:
-        """Hand over every memory of a user with its history, as one JSON document.
+        """Hand over memories with their history, files, summaries and flags, as one JSON document.
 
         It is sent while it is read. One that broke off is no JSON: its last member, `complete`, is
         missing.
         """
         require_plain_query(request.scope["query_string"])
         user_id = clean_user_id(asked.user_id)
-        return await exported(export, await find_subject(tenant, user_id), user_id)
+        subject = await find_subject(tenant, user_id)
+        return await exported(export, Exported(tenant=tenant, user_id=user_id, subject=subject))
 
     return router
 
 
-async def exported(export: Export, subject: UUID | None, user_id: str) -> StreamingResponse:
+async def exported(export: Export, whose: Exported) -> StreamingResponse:
     """Return the answer that streams a user's document.
 
     Raises:
         ReadModelUnavailable: the read model cannot be reached.
     """
     return StreamingResponse(
-        await export.begin(subject, user_id),
+        await export.begin(whose),
         media_type="application/json",
         headers={
             "Content-Disposition": f'attachment; filename="{FILE_NAME}"',

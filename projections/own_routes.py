@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from projections.export import Export
+from projections.export import Export, Exported
 from projections.export_routes import exported
 from projections.memories import LIMIT_DEFAULT, LIMIT_MAX, Memories, MemoryPage, unknown_memory
 from projections.memory_search import QUERY_CHARACTERS_MAX, MemorySearch
@@ -148,13 +148,14 @@ def own_router(
             raise unknown_turn() from None
         return await turns.account(subject, named)
 
-    @router.get("/v1/me/export", summary="Export all your memories")
+    @router.get("/v1/me/export", summary="Export all that is kept on you")
     async def export_own(
         user: Annotated[UserToken, Depends(holder)],
         subject: Annotated[UUID | None, Depends(subject_alone)],
     ) -> StreamingResponse:
-        """Hand over every memory of yours with its history, as one JSON document."""
-        return await exported(export, subject, user.user_id)
+        """Hand over all that is kept on you, as one JSON document."""
+        whose = Exported(tenant=user.tenant, user_id=user.user_id, subject=subject)
+        return await exported(export, whose)
 
     return router
 

@@ -17,6 +17,7 @@ from projections.read_model import ReadModel, name_every_subject
 from projections.reading import read_answers, read_rows
 from schemas import ids
 from schemas.database import load_queries
+from schemas.errors import InvalidInput
 from schemas.events import RejectionReason
 from schemas.injection import InjectionForm
 from schemas.memory import ABOUT_USER, Source
@@ -28,6 +29,9 @@ _QUERIES: Final = load_queries("projections", "sql/summaries.sql")
 SUMMARIES_DEFAULT: Final = 10
 SUMMARIES_MAX: Final = 50
 """Most ends of sessions that one answer tells of."""
+
+_OFFSET_DIGITS_MAX: Final = 18
+"""An integer of 8 bytes, as a cursor spells it."""
 
 
 class NoSummaries(StrEnum):
@@ -70,6 +74,21 @@ class SessionSummary:
     extractor: str | None
     model: str | None
     made_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryPage:
+    """A page of a user's summaries, the latest first.
+
+    Attributes:
+        summaries: the summaries, each with its text.
+        next_cursor: what to send for the next page; ``None`` on the last.
+        generation: the generation that was asked.
+    """
+
+    summaries: tuple[SessionSummary, ...]
+    next_cursor: str | None
+    generation: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +152,37 @@ class PostgresSummaries:
             injection=injection_of(found, form),
             reason=_reason(found, remaking=remaking),
             remaking=remaking,
+        )
+
+    async def page(
+        self, subject: UUID | None, *, cursor: str | None = None, limit: int = SUMMARIES_DEFAULT
+    ) -> SummaryPage:
+        """Return a page of all summaries that a user has.
+
+        Args:
+            subject: whose sessions; ``None`` for a user of whom nothing was ever heard.
+            cursor: ``next_cursor`` of the page before.
+            limit: the most summaries of the page, 1 to ``SUMMARIES_MAX``.
+
+        Raises:
+            InvalidInput: the cursor is none of this listing.
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        before = None if cursor is None else _offset_of(cursor)
+        rows: Sequence[Mapping[str, Any]] = ()
+        if subject is not None:
+            asked = {
+                "subject": subject,
+                "before": before,
+                "limit": limit + 1,
+                "erased": Closing.ERASED.value,
+            }
+            rows = await read_rows(self._read_model, subject, _QUERIES["list_summaries"], asked)
+        shown = rows[:limit]
+        return SummaryPage(
+            summaries=tuple(map(_summary, shown)),
+            next_cursor=str(shown[-1]["turn_offset"]) if len(rows) > limit else None,
+            generation=self._read_model.generation,
         )
 
     async def turns_without(
@@ -213,6 +263,16 @@ class PostgresSummaries:
             for row in rows
             if outcomes[row["turn_id"]] not in gone
         ]
+
+
+def _offset_of(cursor: str) -> int:
+    if cursor.isascii() and cursor.isdecimal() and len(cursor) <= _OFFSET_DIGITS_MAX:
+        return int(cursor)
+    raise InvalidInput(
+        field="cursor",
+        problem="is not a cursor of this listing",
+        remedy="send next_cursor of the page before as it is, or none for the first page",
+    )
 
 
 def injection_of(found: Sequence[SessionSummary], form: InjectionForm = InjectionForm.TEXT) -> str:

@@ -87,6 +87,11 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
             "memories",
             "List what is remembered of a user, with the words that caused it.",
         ),
+        "export": Verb(
+            "exporting",
+            "export",
+            "Hand over all that is kept on a user: memories, files, summaries and flags.",
+        ),
         "turns": Verb(
             "turns",
             "turns",

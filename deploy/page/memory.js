@@ -1,14 +1,10 @@
 // One memory: as it is shown, changed, deleted, and with its history.
 
 import { applied, askJson } from "./gateway.js";
-import { complain, element, guarded, tell, tellBegun } from "./telling.js";
+import { complain, copied, element, guarded, tell, tellBegun } from "./telling.js";
 import { holdsUnseen, refusalOf, shortened, slotOf, sourceOf, stateOf, when } from "./words.js";
 
 const HISTORY_SIZE = 20;
-
-function copied(template) {
-  return element(template).content.firstElementChild.cloneNode(true);
-}
 
 // Returns the list item of a memory; `onRemoved` is called once it is gone from the list.
 export function made(memory, onRemoved) {

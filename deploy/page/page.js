@@ -5,6 +5,7 @@
 
 import { Refusal, ask, askJson, begin } from "./gateway.js";
 import { made } from "./memory.js";
+import { listenToSummaries, loadSummaries, shutSummaries } from "./summaries.js";
 import { element, guarded, tell, tellBegun, tried } from "./telling.js";
 import { timeOf, when } from "./words.js";
 
@@ -52,12 +53,17 @@ async function start() {
   try {
     showUser(await ask("GET", ""));
     element("open").hidden = false;
-    await load(false);
+    await loadAll();
   } catch (error) {
     // Without knowing whose page it is, nothing of it can be used.
     if (error instanceof Refusal && element("whose").hidden) close("unreachable");
     else throw error;
   }
+}
+
+async function loadAll() {
+  await load(false);
+  await loadSummaries();
 }
 
 function showUser(answer) {
@@ -86,6 +92,7 @@ function shut() {
   timers.splice(0).forEach(clearTimeout);
   element("deletion").close();
   element("memories").replaceChildren();
+  shutSummaries();
   element("deletion-what").textContent = "";
   element("query").value = "";
   Object.assign(list, { query: "", cursor: null, asked: list.asked + 1 });
@@ -153,7 +160,7 @@ async function load(more) {
     // A search may look through many memories before it finds one.
   } while (page.memories.length === 0 && cursor !== null);
   list.cursor = cursor;
-  const items = page.memories.map((memory) => made(memory, showWhetherEmpty));
+  const items = page.memories.map((memory) => made(memory, afterRemoval));
   const all = element("memories");
   if (more) all.append(...items);
   else all.replaceChildren(...items);
@@ -182,6 +189,12 @@ function showWhetherEmpty() {
     : `Nothing is found for “${list.query}”.`;
 }
 
+// A summary goes with a memory from it.
+function afterRemoval() {
+  showWhetherEmpty();
+  tried(loadSummaries);
+}
+
 function search(query) {
   list.query = query;
   tried(() => load(false));
@@ -200,7 +213,8 @@ listen("all", "click", () => {
   search("");
   element("query").focus();
 });
-listen("reload", "click", () => guarded(element("reload"), () => load(false)));
+listen("reload", "click", () => guarded(element("reload"), loadAll));
+listenToSummaries();
 listen("more", "click", () => guarded(element("more"), () => load(true)));
 listen("pause", "click", () => guarded(element("pause"), togglePause, true));
 listen("export", "click", () => guarded(element("export"), download));

@@ -4,6 +4,10 @@ import { Outdated, Refusal } from "./gateway.js";
 
 export const element = (id) => document.getElementById(id);
 
+export function copied(template) {
+  return element(template).content.firstElementChild.cloneNode(true);
+}
+
 // What went well goes away again; what did not stays until something else is said.
 const TOLD_MS = 8_000;
 let leaving;

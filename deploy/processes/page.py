@@ -28,6 +28,7 @@ _PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "page.js": _SCRIPT,
         "gateway.js": _SCRIPT,
         "memory.js": _SCRIPT,
+        "summaries.js": _SCRIPT,
         "telling.js": _SCRIPT,
         "words.js": _SCRIPT,
         "icon.svg": "image/svg+xml",

@@ -15,11 +15,12 @@ from producers.curations import CurationAppender
 from producers.own_routes import own_curation_router
 from projections.export import Export
 from projections.export_routes import export_router
-from projections.files.listings import FileListings
 from projections.memories import Memories
 from projections.memory_search import MemorySearch
 from projections.own_routes import own_router
+from projections.own_summary_routes import own_summary_router
 from projections.read_model import ReadModel
+from projections.summaries import PostgresSummaries
 from projections.turns import PostgresTurns
 from schemas.keyring import Keyring
 from schemas.user_tokens import UserTokens
@@ -53,7 +54,7 @@ class PageDoor:
 def add_page_door(app: FastAPI, door: PageDoor) -> None:
     """Add the page, its data, and the export that the page shares with the holders of API keys."""
     memories = Memories(door.read_model)
-    export = Export(memories, FileListings(door.read_model))
+    export = Export.of(door.read_model)
     holder = page_holder(UserTokenHolders(door.tokens, door.keyring), door.admit)
     app.include_router(
         own_user_router(holder=holder, pause=door.keyring.pause, set_paused=door.keyring.set_paused)
@@ -64,6 +65,13 @@ def add_page_door(app: FastAPI, door: PageDoor) -> None:
             search=MemorySearch(memories, generation=door.read_model.generation),
             export=export,
             turns=PostgresTurns(door.read_model, partitions=door.partitions),
+            holder=holder,
+            find_subject=door.find_subject,
+        )
+    )
+    app.include_router(
+        own_summary_router(
+            summaries=PostgresSummaries(door.read_model),
             holder=holder,
             find_subject=door.find_subject,
         )

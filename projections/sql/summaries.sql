@@ -62,3 +62,23 @@ SELECT EXISTS (
     WHERE subject = %(subject)s
         AND (%(conversation_id)s::text IS NULL OR conversation_id = %(conversation_id)s)
 ) AS is_due;
+
+-- name: list_summaries
+-- Return a page of a subject's summaries, the latest first, in front of an offset; only those that are
+-- told, as above.
+SELECT
+    turn_offset,
+    conversation_id, summary, reason, refused, cut, shortened, more, cardinality(turn_ids) AS turns,
+    first_said_at, last_said_at, extractor, model, made_at
+FROM session_summaries
+WHERE subject = %(subject)s
+    AND summary IS NOT NULL
+    AND (%(before)s::bigint IS NULL OR turn_offset < %(before)s)
+    AND NOT EXISTS (
+        SELECT FROM unnest(turn_ids) AS source (turn_id)
+        LEFT JOIN turns
+            ON turns.subject = session_summaries.subject AND turns.turn_id = source.turn_id
+        WHERE turns.turn_id IS NULL OR turns.closing = %(erased)s
+    )
+ORDER BY turn_offset DESC
+LIMIT %(limit)s;

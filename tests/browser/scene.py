@@ -18,7 +18,7 @@ from deploy.processes.gateway import make_app
 from deploy.processes.mcp_door import running_doors
 from deploy.processes.serving import serving
 from projections.recall_log import RecallLog
-from schemas.ports import Extraction, ExtractionRequest
+from schemas.ports import Extraction, ExtractionRequest, SummaryRequest
 from schemas.proposals import Operation
 from schemas.settings import Settings
 from tests.conftest import TestStores
@@ -31,7 +31,7 @@ _START_S: Final = 90.0
 
 
 class ScriptedExtractor:
-    """Proposes for each user turn what the test put down for it.
+    """Proposes for each user turn what the test put down for it, and sums sessions up in its words.
 
     Attributes:
         proposals: by user text, the operations.
@@ -48,6 +48,11 @@ class ScriptedExtractor:
     async def extract(self, request: ExtractionRequest) -> Extraction:
         """Return what was put down."""
         return Extraction(operations=tuple(self.proposals.get(request.turn.user_text, ())))
+
+    async def summarise(self, request: SummaryRequest) -> Extraction:
+        """Return what the user said."""
+        said = " ".join(turn.user_text for turn in request.turns)
+        return Extraction(operations=(), summary=said)
 
 
 class PageScene:
@@ -94,6 +99,13 @@ class PageScene:
         self.extractor.proposals[text] = operations
         turn = {"user_id": user, "conversation_id": "c", "user_text": text}
         answer = self.client.post("/v1/turns", json=turn)
+        assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+        self.settled(user, answer.json()["position"])
+
+    def end_chat(self, user: str) -> None:
+        """End the conversation in which a user spoke, and wait for what comes of it."""
+        end = {"user_id": user, "conversation_id": "c"}
+        answer = self.client.post("/v1/conversations/end", json=end)
         assert answer.status_code == httpx.codes.ACCEPTED, answer.text
         self.settled(user, answer.json()["position"])
 

@@ -305,6 +305,29 @@ def test_everything_is_taken_along_as_one_file(scene: PageScene, browser: Browse
     assert document["memories"] == answer.json()["memories"]
 
 
+def shows_chats(browser: Browser) -> bool:
+    return bool(browser.run("return document.querySelector('#chats').checkVisibility()"))
+
+
+def test_what_chats_came_to_is_shown_as_text_and_goes_with_its_memory(
+    scene: PageScene, browser: Browser
+) -> None:
+    visit(browser, scene, "sol")
+    assert not shows_chats(browser)
+    said = "I live in Pune now <b>&amp;"
+    scene.say("sol", said, fact("Lives in Pune", said, Slot.RESIDENCE))
+    scene.end_chat("sol")
+    browser.click("#reload")
+    summaries = "return [...document.querySelectorAll('#summaries .what')].map(it => it.innerText)"
+    wait_until(lambda: browser.run(summaries) == [said], what="the summary")
+    listed = scene.client.get("/v1/export", params={"user_id": "sol"}).json()["summaries"]
+    assert [one["summary"] for one in listed] == [said]
+    browser.click(".remove")
+    browser.click("#delete")
+    wait_until(lambda: browser.run(summaries) == [], what="the summary to be gone")
+    assert not shows_chats(browser)
+
+
 def test_whatever_a_memory_holds_is_shown_as_text(scene: PageScene, browser: Browser) -> None:
     store(scene, "eve", *HOSTILE.values())
     browser.look("light", width=320)

@@ -72,6 +72,7 @@ def listing(reader: Person, other: Person) -> Iterator[list[str]]:
     yield ["memories", "--history", *whose]
     yield ["profile", *whose]
     yield ["summaries", *whose]
+    yield ["export", *whose]
     yield ["turns", "--closing", "all", *whose]
     yield ["files", *whose]
     yield ["flags", "--state", "all", *whose]

@@ -37,6 +37,7 @@ class Question:
         path: its address, with whatever id.
         more: parameters or a body.
         of_tenant: whether what it answers is the whole tenant's.
+        may_be_refused: whether it names a position that may lie in another partition.
         changes: whether it would change something, were it not refused.
     """
 
@@ -44,6 +45,7 @@ class Question:
     path: str
     more: Mapping[str, Any]
     of_tenant: bool = False
+    may_be_refused: bool = False
     changes: bool = False
 
     def asked_by(
@@ -109,7 +111,9 @@ def _words(person: Person) -> str:
 
 def _recalls(whose: Mapping[str, str], other: Person) -> Iterator[Question]:
     everything = {**whose, "min_similarity": -1, "limit": 100}
-    yield _post("/v1/recall", **everything, query=_words(other), at_least=other.position)
+    yield _post("/v1/recall", **everything, query=_words(other))
+    theirs = _post("/v1/recall", **everything, query=_words(other), at_least=other.position)
+    yield replace(theirs, may_be_refused=True)
     # Explained, an answer repeats what it was asked.
     yield _post("/v1/recall", **everything, query="What is at home?", explain=True)
     yield _post("/v1/recall", **everything, query="What?", explain=True, as_of=LATER)
@@ -140,6 +144,7 @@ def _files(whose: Mapping[str, str], other: Person) -> Iterator[Question]:
 def _own_page(other: Person) -> Iterator[Question]:
     yield _get("/v1/me")
     yield _get("/v1/me/memories")
+    yield _get("/v1/me/summaries")
     yield _get("/v1/me/export")
     for query in (*_words(other).split(), "%", "_", "zq"):
         yield _post("/v1/me/search", query=query)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx
 
 from schemas.memory import Confidence, MemoryKind
-from schemas.ports import Extraction, ExtractionRequest, SummaryRequest
+from schemas.ports import Extraction, ExtractionRequest
 from schemas.proposals import Action, Operation
 from schemas.slots import Slot
 from tests.browser.scene import PageScene, ScriptedExtractor
@@ -22,7 +22,7 @@ _AT_ONCE: Final = 12
 
 
 class PeopleExtractor(ScriptedExtractor):
-    """Proposes what was put down, sums up sessions in the user's words, notes what it was shown.
+    """Notes what it was shown, beside what its kind does.
 
     Attributes:
         shown: by the text of a turn, what it was shown of what is known already.
@@ -39,11 +39,6 @@ class PeopleExtractor(ScriptedExtractor):
         known = [one.memory.model_dump_json() for one in request.known]
         self.shown[request.turn.user_text] = "\n".join(known)
         return await super().extract(request)
-
-    async def summarise(self, request: SummaryRequest) -> Extraction:
-        """Return what the user said."""
-        said = " ".join(turn.user_text for turn in request.turns)
-        return Extraction(operations=(), summary=said)
 
 
 class IsolationScene(PageScene):

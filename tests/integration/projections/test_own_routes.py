@@ -20,9 +20,11 @@ from projections import reading
 from projections.export import Export
 from projections.export_routes import export_router
 from projections.files.listings import FileListings
+from projections.flags import PostgresFlags
 from projections.memories import Memories
 from projections.memory_search import MemorySearch
 from projections.own_routes import own_router
+from projections.summaries import PostgresSummaries
 from projections.turns import PostgresTurns
 from schemas.errors import InvalidApiKey, RateLimited
 from schemas.http import bearer_token, install_problem_handlers
@@ -117,7 +119,12 @@ async def opened(database_url: str) -> AsyncIterator[Site]:
         site = Site(tables, client, UserTokens(_Keys()), subjects, set(), set(), [])
         holder = page_holder(UserTokenHolders(site.tokens, site), site.admit)
         listing = Memories(tables.read_model, clock=lambda: NOON)
-        export = Export(listing, FileListings(tables.read_model))
+        export = Export(
+            listing,
+            FileListings(tables.read_model),
+            PostgresSummaries(tables.read_model),
+            PostgresFlags(tables.read_model),
+        )
 
         async def authenticate(request: Request) -> str:
             token = bearer_token(request)
@@ -237,7 +244,7 @@ def test_users_see_all_of_their_own(database_url: str) -> None:
         assert turn.json()["closing"] == "stored"
 
         document = (await site.ask(ANN, "/export")).json()
-        assert len(document["memories"]) == document["count"] == 5
+        assert len(document["memories"]) == document["counts"]["memories"] == 5
         by_key = await site.client.get(
             "/v1/export", params={"user_id": "ann"}, headers={"authorization": "Bearer acme"}
         )

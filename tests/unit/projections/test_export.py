@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+import re
+from importlib.resources import files
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 import pytest
 
-from projections.export import FORMAT, Export
+from projections.export import FORMAT, LEFT_OUT, Export, Exported
 from projections.files.listings import LIMIT_DEFAULT, FileListings, FilePage, ListedFile
+from projections.flags import FlagPage, PostgresFlags
 from projections.memories import Memories, MemoryState
+from projections.summaries import PostgresSummaries, SessionSummary, SummaryPage
 from schemas.errors import ReadModelUnavailable
+from schemas.flags import FlagState, Verdict
+from tests.support.flags import new_flag
 from tests.support.log_writer import NOON
 from tests.unit.projections.listed import Listed, version
 
@@ -55,11 +61,81 @@ class KeptFiles(FileListings):
         return '"}], "complete": true} \u2028' if path == "/memories/a.md" else None
 
 
+class KeptSummaries(PostgresSummaries):
+    """Three summaries in two pages."""
+
+    def __init__(self) -> None:
+        """Need no read model."""
+
+    async def page(
+        self,
+        subject: UUID | None,  # noqa: ARG002 - as above
+        *,
+        cursor: str | None = None,
+        limit: int = 1,  # noqa: ARG002 - as above
+    ) -> SummaryPage:
+        told = ("latest", "middle") if cursor is None else ("first",)
+        return SummaryPage(
+            summaries=tuple(map(summary, told)),
+            next_cursor="4" if cursor is None else None,
+            generation="g1",
+        )
+
+
+class KeptFlags(PostgresFlags):
+    """One open flag and one approved, each of the tenant that asks."""
+
+    def __init__(self) -> None:
+        """Need no read model."""
+
+    async def page(
+        self,
+        tenant: str,
+        *,
+        state: FlagState = FlagState.OPEN,
+        subject: UUID | None = None,
+        cursor: str | None = None,
+        limit: int = 1,  # noqa: ARG002 - as above
+    ) -> FlagPage:
+        assert (tenant, cursor) == ("acme", None)
+        assert subject is not None
+        verdict = Verdict(actor="staff", reason="known", decided_at=NOON, turn_id=UUID(int=3))
+        flags = {
+            FlagState.OPEN: (new_flag(subject),),
+            FlagState.APPROVED: (new_flag(subject, state=FlagState.APPROVED, verdict=verdict),),
+        }
+        return FlagPage(flags=flags.get(state, ()), next_cursor=None, generation="g1")
+
+
+def summary(text: str) -> SessionSummary:
+    return SessionSummary(
+        conversation_id="c",
+        summary=text,
+        reason=None,
+        turns=2,
+        first_said_at=NOON,
+        last_said_at=NOON,
+        refused={},
+        cut=0,
+        shortened=0,
+        more=False,
+        extractor="openai",
+        model="model-1",
+        made_at=NOON,
+    )
+
+
+def export_of(memories: Memories, **options: int) -> Export:
+    return Export(memories, KeptFiles(), KeptSummaries(), KeptFlags(), **options)
+
+
+def whose(user_id: str = "ann") -> Exported:
+    return Exported(tenant="acme", user_id=user_id, subject=uuid4())
+
+
 def exported(memories: Memories, *, page_size: int = 2) -> bytes:
     async def read() -> bytes:
-        pieces = await Export(memories, KeptFiles(), page_size=page_size).begin(
-            uuid4(), "ann <&\u2028>"
-        )
+        pieces = await export_of(memories, page_size=page_size).begin(whose("ann <&\u2028>"))
         return b"".join([piece async for piece in pieces])
 
     return asyncio.run(read())
@@ -79,12 +155,19 @@ def test_every_version_is_in_it_whatever_the_pages(count: int) -> None:
     ]
     assert document["memories"][-1]["state"] == "superseded"
     assert document["memories"][-1]["quote"] == "It is so"
-    assert (document["count"], document["complete"]) == (count, True)
-    assert "deleted" in document["leaves_out"]
+    assert document["counts"] == {"memories": count, "files": 1, "summaries": 3, "flags": 2}
+    assert list(document)[-1] == "complete"
+    assert document["complete"] is True
+    assert document["left_out"] == dict(LEFT_OUT)
     (file,) = document["files"]
     assert (file["path"], file["version"]) == ("/memories/a.md", 3)
     assert file["content"] == '"}], "complete": true} \u2028'
-    assert document["files_count"] == 1
+    assert [one["summary"] for one in document["summaries"]] == ["latest", "middle", "first"]
+    waiting, approved = document["flags"]
+    assert (waiting["state"], waiting["decided_at"]) == ("open", None)
+    assert waiting["operation"]["content"]
+    assert (approved["state"], approved["decided_at"]) == ("approved", "2026-03-01T12:00:00Z")
+    assert "staff" not in json.dumps(document["flags"])
     assert max(listed.asked) == 3  # a page, and whether there is another one
 
 
@@ -95,7 +178,8 @@ def test_the_members_of_a_memory_are_those_of_the_listing() -> None:
 
 def test_of_a_user_of_whom_nothing_is_stored_it_is_whole_and_empty() -> None:
     document = json.loads(exported(Listed()))
-    assert (document["memories"], document["count"], document["complete"]) == ([], 0, True)
+    assert (document["memories"], document["counts"]["memories"]) == ([], 0)
+    assert document["complete"] is True
 
 
 class _Failing(Listed):
@@ -113,16 +197,14 @@ class _Failing(Listed):
 
 def test_what_fails_at_once_is_an_error() -> None:
     with pytest.raises(ReadModelUnavailable):
-        asyncio.run(Export(_Failing(0), KeptFiles()).begin(uuid4(), "ann"))
+        asyncio.run(export_of(_Failing(0)).begin(whose()))
 
 
 def test_what_breaks_off_is_no_document() -> None:
     received = bytearray()
 
     async def read() -> None:
-        async for piece in await Export(_Failing(2), KeptFiles(), page_size=2).begin(
-            uuid4(), "ann"
-        ):
+        async for piece in await export_of(_Failing(2), page_size=2).begin(whose()):
             received.extend(piece)
 
     with pytest.raises(ReadModelUnavailable):
@@ -130,3 +212,36 @@ def test_what_breaks_off_is_no_document() -> None:
     assert b'"content"' in received
     with pytest.raises(json.JSONDecodeError):
         json.loads(received)
+
+
+TOLD_BY: Final = {
+    "memories": "memories",
+    "flags": "flags",
+    "files": "files",
+    "file_views": "files",
+    "session_summaries": "summaries",
+    "summary_sources": "summaries",
+    "due_summaries": "summaries",
+    "turns": "how each turn closed",
+    "waiting_turns": "how each turn closed",
+    "refused_outcomes": "how each turn closed",
+    "rejections": "what was refused",
+    "suppressions": "what was deleted",
+    "recalls": "what recalls served",
+    "file_history": "what the files held before",
+    "file_results": "the answers to commands on files",
+}
+"""By table of the read model that is kept by subject, what the document tells of it."""
+
+
+def test_every_table_that_is_kept_by_subject_is_in_the_document_or_named_as_left_out() -> None:
+    made = [
+        match
+        for file in files("projections").joinpath("migrations").iterdir()
+        for match in re.finditer(
+            r"^CREATE TABLE (\w+) \((.*?)^\);", file.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        )
+    ]
+    kept = {table for table, columns in (one.groups() for one in made) if "subject uuid" in columns}
+    assert kept == set(TOLD_BY)
+    assert set(TOLD_BY.values()) <= set(json.loads(exported(Listed()))["counts"]) | set(LEFT_OUT)
