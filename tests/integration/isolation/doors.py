@@ -146,7 +146,7 @@ def _own_page(other: Person) -> Iterator[Question]:
     yield _get("/v1/me/memories")
     yield _get("/v1/me/summaries")
     yield _get("/v1/me/export")
-    for query in (*_words(other).split(), "%", "_", "zq"):
+    for query in (other.word("r"), other.word("s"), "zq", "%", "_"):
         yield _post("/v1/me/search", query=query)
 
 
@@ -202,17 +202,13 @@ def by_id(
 
     for door, kind, names_user in _BY_ID:
         method, path = door.split()
-        ids = [other.ids[kind]]
-        if method == "GET":
-            ids += [one for name, one in other.ids.items() if name.startswith(f"{kind} ")]
         more: dict[str, Any] = {}
         if method == "PATCH":
             more["json"] = {"pinned": True, **(whose if names_user else {})}
         elif names_user:
             more["params"] = dict(whose)
-        for one in map(named, ids):
-            address = path.replace(path[path.index("{") : path.index("}") + 1], one)
-            yield Question(door=door, path=address, more=more, changes=method != "GET")
+        address = path.replace(path[path.index("{") : path.index("}") + 1], named(other.ids[kind]))
+        yield Question(door=door, path=address, more=more, changes=method != "GET")
     forgetting = _tool("forget", memory_id=named(other.ids["memory"]))
     yield replace(forgetting, changes=True)
     if reader.tenant != other.tenant:  # within a tenant, staff decides about everybody's
