@@ -25,7 +25,7 @@ from deploy.cli.lifecycle import start_detached, supervisor_holds
 from deploy.home import Home
 from deploy.supervisor.children import is_alive
 from tests.support.brokers import broker_choice
-from tests.support.command import clean_environment, memledger
+from tests.support.command import clean_environment, memledger, memledger_here
 from tests.support.waiting import eventually, wait_until
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -73,11 +73,11 @@ def all_turns_closed(environment: Mapping[str, str]) -> dict[str, Any]:
     """Wait until no turn is in flight and return the audit's totals."""
 
     def closed() -> bool:
-        status = memledger("status", "--json", environment=environment)
+        status = memledger_here("status", "--json", environment=environment)
         return all(part["lag"] in (None, 0) for part in status.json()["parts"])
 
     wait_until(closed, what="every turn to be closed", timeout_s=120)
-    audit = memledger("audit", "--json", environment=environment)
+    audit = memledger_here("audit", "--json", environment=environment)
     assert audit.status == 0, audit.output + audit.errors
     totals: dict[str, Any] = audit.json()["totals"]
     assert totals["in_flight"] == 0
@@ -111,23 +111,23 @@ def test_an_import_is_remembered_recalled_and_accounted_for(
     totals = all_turns_closed(running)
     assert totals["unaccounted"] == 0
     assert totals["turns"] == sum(totals["closings"].values())
-    costs = memledger("costs", "--tenant", "local", "--json", environment=running)
+    costs = memledger_here("costs", "--tenant", "local", "--json", environment=running)
     assert costs.status == 0, costs.errors
-    unknown = memledger("costs", "--tenant", "lokal", environment=running)
+    unknown = memledger_here("costs", "--tenant", "lokal", environment=running)
     assert (unknown.status, unknown.output, "lokal" in unknown.errors) == (2, "", True)
     (spent,) = costs.json()["models"]
     assert (spent["tenant"], spent["model"], spent["money"]) == ("local", "verbatim", "0")
     assert spent["turns"] >= 3
 
-    listed = memledger("memories", "--user", "ann", "--json", environment=running).json()
+    listed = memledger_here("memories", "--user", "ann", "--json", environment=running).json()
     assert sorted(memory["content"] for memory in listed["memories"]) == sorted(texts)
     assert {memory["quote"] for memory in listed["memories"]} == set(texts)
 
-    recalled = memledger(
+    recalled = memledger_here(
         "recall", "--user", "ann", "what is the name of the pet", "--json", environment=running
     ).json()
     assert recalled["memories"][0]["content"] == texts[0]
-    nobody = memledger(
+    nobody = memledger_here(
         "recall", "--user", "bob", "what is the name of the pet", "--json", environment=running
     )
     assert nobody.status == 0
@@ -138,12 +138,14 @@ def test_the_same_file_twice_adds_nothing_and_a_longer_one_adds_what_is_new(
     running: Mapping[str, str], tmp_path: Path
 ) -> None:
     file = write_turns(tmp_path / "turns.jsonl", "cleo", "second", ["One.", "Two."])
-    assert memledger("import", str(file), "--json", environment=running).json()["accepted"] == 2
+    assert (
+        memledger_here("import", str(file), "--json", environment=running).json()["accepted"] == 2
+    )
     before = all_turns_closed(running)
-    again = memledger("import", str(file), "--json", environment=running).json()
+    again = memledger_here("import", str(file), "--json", environment=running).json()
     assert (again["accepted"], again["already_there"]) == (0, 2)
     write_turns(file, "cleo", "second", ["One.", "Two.", "Three."])
-    longer = memledger("import", str(file), "--json", environment=running).json()
+    longer = memledger_here("import", str(file), "--json", environment=running).json()
     assert (longer["accepted"], longer["already_there"]) == (1, 2)
     after = all_turns_closed(running)
     assert after["turns"] == before["turns"] + 1
@@ -152,12 +154,12 @@ def test_the_same_file_twice_adds_nothing_and_a_longer_one_adds_what_is_new(
 def test_a_paused_user_is_left_alone_by_every_door(
     running: Mapping[str, str], tmp_path: Path
 ) -> None:
-    paused = memledger("pause", "--user", "pia", "--json", environment=running)
+    paused = memledger_here("pause", "--user", "pia", "--json", environment=running)
     assert (paused.status, paused.json()["paused"]) == (0, True), paused.errors
     file = write_turns(tmp_path / "turns.jsonl", "pia", "p", ["I live in Oslo."])
-    imported = memledger("import", str(file), "--json", environment=running)
+    imported = memledger_here("import", str(file), "--json", environment=running)
     assert (imported.status, imported.json()["withheld"]) == (0, 1), imported.errors
-    listed = memledger("memories", "--user", "pia", "--json", environment=running)
+    listed = memledger_here("memories", "--user", "pia", "--json", environment=running)
     assert listed.json()["memories"] == []
     assert "has paused memory" in listed.errors
     with _api(running) as client:
@@ -245,7 +247,7 @@ def test_what_was_served_for_a_turn_is_told_again_to_the_byte(
         tag = {"if-none-match": profile.headers["etag"]}
         again = client.get("/v1/profile", params=whose, headers=tag)
         assert (profile.json()["profile"], again.status_code) == ("", 304)
-    shown = memledger("recalls", recall_id, "--user", "ria", "--json", environment=running)
+    shown = memledger_here("recalls", recall_id, "--user", "ria", "--json", environment=running)
     assert (shown.status, shown.json()["injection"]) == (0, served["injection"]), shown.errors
 
 
@@ -320,7 +322,7 @@ def test_what_a_person_decides_is_carried_out_and_outranks_what_is_read(
 
         late = carried_out(client.post("/v1/turns", json=words | {"turn_id": "late"}))
         assert late["closing"] == "rejected"
-        ran = memledger(
+        ran = memledger_here(
             *("memory", "delete", memory["memory_id"], "--user", "vera", "--yes", "--json"),
             environment=running,
         )
@@ -351,11 +353,11 @@ def test_a_fact_of_a_system_is_remembered_once_and_seen_through(
 ) -> None:
     fact = ("Order 7 arrived two days late.", "--user", "dora", "--system", "orders")
     message = ("--type", "order_late", "--reference", "7", "--id", "m1")
-    first = memledger("remember", *fact, *message, environment=running)
+    first = memledger_here("remember", *fact, *message, environment=running)
     assert (first.status, first.output) == (0, "remembered\n"), first.errors
-    again = memledger("remember", *fact, *message, "--json", environment=running)
+    again = memledger_here("remember", *fact, *message, "--json", environment=running)
     assert (again.status, again.json()["closing"]) == (0, "stored"), again.errors
-    listed = memledger("memories", "--user", "dora", "--json", environment=running).json()
+    listed = memledger_here("memories", "--user", "dora", "--json", environment=running).json()
     (memory,) = listed["memories"]
     assert (memory["content"], memory["source"], memory["quote"]) == (fact[0], "system", "")
     assert memory["turn_id"] == again.json()["turn_id"]
@@ -364,18 +366,18 @@ def test_a_fact_of_a_system_is_remembered_once_and_seen_through(
 
 def test_what_is_refused_says_by_which_rule(running: Mapping[str, str]) -> None:
     fact = ("My password is tulip-Harbor-92!", "--user", "emil", "--system", "crm")
-    refused = memledger("remember", *fact, "--type", "note", "--json", environment=running)
+    refused = memledger_here("remember", *fact, "--type", "note", "--json", environment=running)
     assert (refused.status, refused.json()["closing"]) == (1, "rejected"), refused.errors
     turn_id, reasons = refused.json()["turn_id"], refused.json()["reasons"]
     assert "password" in reasons
-    listed = memledger("turns", "--user", "emil", "--json", environment=running).json()
+    listed = memledger_here("turns", "--user", "emil", "--json", environment=running).json()
     (summary,) = listed["turns"]
     assert (summary["turn_id"], summary["closing"]) == (turn_id, "rejected")
     assert summary["reasons"] == reasons
-    shown = memledger("turn", turn_id, "--user", "emil", environment=running)
+    shown = memledger_here("turn", turn_id, "--user", "emil", environment=running)
     assert (shown.status, "refused: " in shown.output) == (0, True), shown.errors
     assert "tulip" not in shown.output
-    others = memledger("turn", turn_id, "--user", "ann", environment=running)
+    others = memledger_here("turn", turn_id, "--user", "ann", environment=running)
     assert (others.status, others.output) == (2, "")
 
 
@@ -383,7 +385,7 @@ def test_a_chatgpt_export_is_remembered_and_recalled(running: Mapping[str, str])
     export = DATA / "exports" / "chatgpt-export.json"
     if not export.exists():
         pytest.skip(f"{export.name} is not beside this checkout")
-    imported = memledger("import", str(export), "--user", "gpt", "--json", environment=running)
+    imported = memledger_here("import", str(export), "--user", "gpt", "--json", environment=running)
     assert imported.status == 0, imported.errors
     accepted = imported.json()["accepted"]
     messages = [
@@ -394,9 +396,9 @@ def test_a_chatgpt_export_is_remembered_and_recalled(running: Mapping[str, str])
     ]
     assert accepted == len(messages)
     all_turns_closed(running)
-    listed = memledger("memories", "--user", "gpt", "--json", environment=running).json()
+    listed = memledger_here("memories", "--user", "gpt", "--json", environment=running).json()
     assert sorted(memory["content"] for memory in listed["memories"]) == sorted(messages)
-    recalled = memledger(
+    recalled = memledger_here(
         "recall", "--user", "gpt", messages[0], "--json", environment=running
     ).json()
     assert recalled["memories"][0]["content"] == messages[0]
@@ -411,13 +413,13 @@ def test_a_locomo_conversation_is_accounted_for(running: Mapping[str, str], tmp_
     file = tmp_path / "locomo.jsonl"
     file.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
     before = all_turns_closed(running)
-    imported = memledger("import", str(file), "--json", environment=running)
+    imported = memledger_here("import", str(file), "--json", environment=running)
     assert imported.status == 0, imported.errors
     assert imported.json()["accepted"] == len(turns)
     after = all_turns_closed(running)
     assert after["turns"] - before["turns"] == len(turns)
     assert after["unaccounted"] == 0
-    listed = memledger("memories", "--user", "locomo", "--json", environment=running).json()
+    listed = memledger_here("memories", "--user", "locomo", "--json", environment=running).json()
     said = {(turn["user_text"].strip(), turn["turn_id"]) for turn in turns}
     # What the gate refuses (a sensitive matter, a secret) is told, and everything else is kept.
     refused = after["closings"]["rejected"] - before["closings"]["rejected"]
@@ -448,7 +450,7 @@ def locomo_turns(conversation: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_running_pipeline_is_found_again_and_shown(running: Mapping[str, str]) -> None:
     again = memledger("up", "--detach", "--json", environment=running)
     assert again.status == 0
-    status = memledger("status", "--json", environment=running)
+    status = memledger_here("status", "--json", environment=running)
     assert status.status == 0
     parts = {part["name"]: part for part in status.json()["parts"]}
     broker = "kafka" if broker_choice().kind == "kafka" else "trial-broker"
@@ -473,7 +475,9 @@ def test_the_supervisor_starts_a_killed_process_again(running: Mapping[str, str]
     psutil.Process(killed.pid).kill()
     wait_until(lambda: gateway().pid != killed.pid and is_alive(gateway()), what="another gateway")
     wait_until(
-        lambda: memledger("status", environment=running).status == 0, what="readiness", timeout_s=60
+        lambda: memledger_here("status", environment=running).status == 0,
+        what="readiness",
+        timeout_s=60,
     )
 
 
@@ -493,7 +497,7 @@ def test_the_supervisor_starts_a_killed_process_again(running: Mapping[str, str]
 def test_unusable_input_is_told_on_standard_error(
     running: Mapping[str, str], arguments: tuple[str, ...], status: int, told: str
 ) -> None:
-    finished = memledger(*arguments, environment=running)
+    finished = memledger_here(*arguments, environment=running)
     assert finished.status == status
     assert told in finished.errors
     assert finished.output == ""
@@ -503,23 +507,23 @@ def test_unusable_input_is_told_on_standard_error(
 def test_a_verb_without_a_pipeline_tells_how_to_start_one(tmp_path: Path) -> None:
     environment = {"MEMLEDGER_HOME": str(tmp_path / "nothing")}
     for verb in (("memories", "--user", "x"), ("audit",)):
-        finished = memledger(*verb, environment=environment)
+        finished = memledger_here(*verb, environment=environment)
         assert finished.status == 2
         assert "memledger up" in finished.errors
-    status = memledger("status", "--json", environment=environment)
+    status = memledger_here("status", "--json", environment=environment)
     assert (status.status, status.json()["running"]) == (1, False)
-    down = memledger("down", environment=environment)
+    down = memledger_here("down", environment=environment)
     assert down.status == 0
 
 
 def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str]) -> None:
     state = Home(Path(running["MEMLEDGER_HOME"])).read_state()
     assert state is not None
-    made = memledger(
+    made = memledger_here(
         "keys", "create", "--tenant", "acme", "--new-tenant", "--json", environment=running
     ).json()
     assert made["other_key_ids"] == []
-    another = memledger("keys", "create", "--tenant", "acme", environment=running)
+    another = memledger_here("keys", "create", "--tenant", "acme", environment=running)
     assert f"its others go on working: {made['key_id']}" in another.errors
     client = httpx.Client(
         base_url=state.gateway_url, headers={"Authorization": f"Bearer {made['api_key']}"}
@@ -534,15 +538,15 @@ def test_a_key_serves_its_tenant_until_it_is_revoked(running: Mapping[str, str])
             "at_least": accepted.json()["position"],
         }
         assert len(client.post("/v1/recall", json=question).json()["memories"]) == 1
-        elsewhere = memledger("memories", "--user", "zoe", "--json", environment=running)
+        elsewhere = memledger_here("memories", "--user", "zoe", "--json", environment=running)
         assert elsewhere.json()["memories"] == []
-        revoked = memledger("keys", "revoke", made["key_id"], environment=running)
+        revoked = memledger_here("keys", "revoke", made["key_id"], environment=running)
         assert revoked.status == 0, revoked.errors
         wait_until(
             lambda: client.post("/v1/turns", json=turn).status_code == HTTPStatus.UNAUTHORIZED,
             what="the key to be refused",
         )
-    whole = memledger("keys", "revoke", made["api_key"], environment=running)
+    whole = memledger_here("keys", "revoke", made["api_key"], environment=running)
     assert whole.status == 2
 
 
@@ -563,9 +567,9 @@ def test_a_setting_that_cannot_be_used_ends_up_at_once(
         up = memledger("up", "--detach", environment=environment)
         assert up.status == 2, up.errors
         assert told in up.errors
-        status = memledger("status", "--json", environment={"MEMLEDGER_HOME": str(root)})
+        status = memledger_here("status", "--json", environment={"MEMLEDGER_HOME": str(root)})
         assert status.json()["running"] is False
-        down = memledger("down", "--json", environment={"MEMLEDGER_HOME": str(root)})
+        down = memledger_here("down", "--json", environment={"MEMLEDGER_HOME": str(root)})
         assert down.json() == {"stopped": []}
 
 
@@ -599,9 +603,9 @@ def test_what_users_wrote_is_printed_and_not_obeyed(
 ) -> None:
     said = "see [/docs] and [red]this \x1b[2J \u202eevil"
     file = write_turns(tmp_path / "turns.jsonl", "eve", "markup", [said])
-    assert memledger("import", str(file), environment=running).status == 0
+    assert memledger_here("import", str(file), environment=running).status == 0
     all_turns_closed(running)
-    printed = memledger("memories", "--user", "eve", environment=running)
+    printed = memledger_here("memories", "--user", "eve", environment=running)
     assert printed.status == 0, printed.errors
     assert "[/docs] and [red]this" in printed.output
     assert "\x1b" not in printed.output
