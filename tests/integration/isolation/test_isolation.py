@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -329,3 +330,15 @@ def test_no_verb_tells_another_from_nobody(scene: IsolationScene, commands: Comm
         assert (foreign.status, foreign.output, foreign.errors) == (
             unknown.status, unknown.output, unknown.errors,
         )  # fmt: skip
+
+
+def test_the_verb_and_the_route_hand_over_one_document(
+    scene: IsolationScene, commands: CommandLine
+) -> None:
+    person = scene.people[0]
+    whose = ["--user", person.user_id, "--tenant", person.tenant]
+    by_verb = json.loads(commands.run("export", *whose).output)
+    answer = scene.asked(person, "GET", "/v1/export", params={"user_id": person.user_id})
+    ignored = {"exported_at": None}
+    assert by_verb | ignored == answer.json() | ignored
+    assert by_verb["counts"] == {"memories": 3, "files": 1, "summaries": 1, "flags": 1}
