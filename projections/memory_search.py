@@ -13,6 +13,7 @@ from uuid import UUID
 from projections.cursors import Cursor, listing_digest, require_between
 from projections.memories import LIMIT_DEFAULT, LIMIT_MAX, ListedMemory, Memories, MemoryPage
 from schemas.errors import InvalidInput
+from schemas.memory import ABOUT_USER
 from schemas.text import clean_text
 
 QUERY_CHARACTERS_MAX: Final = 200
@@ -25,7 +26,10 @@ _STEP: Final = 500
 
 
 class MemorySearch:
-    """Finds the memories that hold every word of a query, anywhere in them or in their quote."""
+    """Finds the memories that hold every word of a query, in themselves or in their quote.
+
+    Of whom a memory speaks belongs to it, where that is not the user.
+    """
 
     def __init__(
         self, memories: Memories, *, generation: str, looked_at_max: int = LOOKED_AT_MAX
@@ -117,5 +121,7 @@ def _words(query: str) -> list[str]:
 
 
 def _holds(memory: ListedMemory, words: list[str]) -> bool:
-    text = folded(f"{memory.content}\n{memory.about}\n{memory.quote}")
+    # Nearly every memory is about the user, who is named there by a word that nobody said.
+    about = "" if memory.about == ABOUT_USER else memory.about
+    text = folded(f"{memory.content}\n{about}\n{memory.quote}")
     return all(word in text for word in words)

@@ -72,6 +72,11 @@ def test_the_words_that_caused_a_memory_and_whom_it_is_about_are_looked_at_too()
         assert [memory.content for memory in page.memories] == [content]
 
 
+@pytest.mark.parametrize("query", ["user", "use"])
+def test_that_a_memory_is_about_the_user_is_no_word_of_it(query: str) -> None:
+    assert found("Likes tea", "Is a user of Linux", query=query) == ["Is a user of Linux"]
+
+
 def test_a_page_looks_at_so_many_memories_and_the_next_goes_on_behind_them() -> None:
     contents = [f"{'tea' if number % 7 == 3 else 'milk'} {number}" for number in range(40)]
     wanted = [content for content in contents if content.startswith("tea")]
