@@ -110,6 +110,14 @@ _OTHERS: Final = re.compile(
     r"\b(?:he|she|they|his|her|hers|him|their|theirs|them|himself|herself|themselves|its)\b",
     re.IGNORECASE,
 )
+# A further verb of the same person, which would have to change with the first: behind a word or a
+# sign that joins, one of the list, or any word that ends like a verb and has something behind it.
+_FURTHER: Final = re.compile(
+    r"(?:\b(?:and|but|or|nor|yet|then)\b|[,;:.])\s+(?:(?:also|never|often|always|still|now|then|not|"
+    r"sometimes|usually|just|[a-z]+ly)\s+)*"
+    rf"(?:(?:{'|'.join(map(re.escape, _VERBS))})\b|[a-z]+(?<!s)s\s+\S)",
+    re.IGNORECASE,
+)
 
 
 def to_the_user(statement: str) -> str | None:
@@ -122,7 +130,7 @@ def to_the_user(statement: str) -> str | None:
         ``None`` where that cannot be done for sure.
     """
     opening = _OPENING.match(statement)
-    if opening is None or _OTHERS.search(statement) is not None:
+    if opening is None or _OTHERS.search(statement) or _FURTHER.search(statement):
         return None
     verb = opening[1].lower().replace("\u2019", "'")
     spoken = verb if verb in _MODALS else _VERBS.get(verb)

@@ -24,6 +24,9 @@ from projections.second_person import to_the_user
         ("Teaches physics", "you teach physics"),
         ("Studies law", "you study law"),
         ("Cannot climb stairs", "you cannot climb stairs"),
+        ("Likes cats and dogs", "you like cats and dogs"),
+        ("Has a son who plays chess", "you have a son who plays chess"),
+        ("Is a nurse and a mother of two", "you are a nurse and a mother of two"),
     ],
 )
 def test_an_english_statement_is_turned_around(statement: str, said: str) -> None:
@@ -44,6 +47,11 @@ def test_an_english_statement_is_turned_around(statement: str, said: str) -> Non
         "Likes his job",
         "Mother lives in Pune",
         "Isolated from work",
+        "Is allergic to peanuts and carries an EpiPen",
+        "Likes tea but never drinks coffee",
+        "Works as a nurse, lives in Bonn",
+        "Is 30 years old; works at Acme",
+        "Lives in Bonn and hikes every weekend",
         "",
     ],
 )
