@@ -21,7 +21,10 @@ demo: install
 	@$(BIN)/memledger demo
 
 # A process that ended in the middle of a test is not replaced: its successor would run the same test.
+# Python keeps what it compiled, whatever the environment says: hundreds of processes are started.
+test: export PYTHONDONTWRITEBYTECODE =
 test: check browser typescript
+	@$(BIN)/python -m compileall -q schemas producers processors projections deploy
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
 		--max-worker-restart 0
 
