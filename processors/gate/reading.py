@@ -24,9 +24,8 @@ _UNSEEN: Final = dict.fromkeys(
 """Characters that only format, such as a zero-width space inside a number."""
 
 _DIGITS: Final = {
-    code: str(unicodedata.decimal(chr(code)))
-    for code in range(0x80, sys.maxunicode + 1)
-    if unicodedata.category(chr(code)) == "Nd"
+    ord(character): str(unicodedata.decimal(character))
+    for character in filter(str.isdecimal, map(chr, range(0x80, sys.maxunicode + 1)))
 }
 """The digits of every script, by ASCII digit."""
 

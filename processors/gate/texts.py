@@ -14,9 +14,9 @@ from schemas.memory import ABOUT_USER
 from schemas.proposals import Operation
 
 _DRAWN_DIGITS: Final = {
-    code: str(unicodedata.digit(chr(code)))
-    for code in range(0x80, sys.maxunicode + 1)
-    if unicodedata.category(chr(code)) == "No" and unicodedata.digit(chr(code), None) is not None
+    ord(character): str(unicodedata.digit(character))
+    for character in filter(str.isdigit, map(chr, range(0x80, sys.maxunicode + 1)))
+    if unicodedata.category(character) == "No"
 }
 """Digits in circles and the like, those that have no compatibility form among them."""
 
