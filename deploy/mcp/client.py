@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,12 +14,18 @@ import httpx
 from schemas.request_context import HEADER, current_request
 
 TIMEOUT_S: Final = 30.0
-"""How long one request to the gateway may take: recall and appends have shorter deadlines there."""
+"""How long one request to the gateway may take: recall and appends have shorter deadlines there.
+
+Held here, since a client whose requests stay in the process knows no deadline of its own.
+"""
 
 _CALLER_ERRORS: Final = frozenset(
     {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.CONFLICT}
 )
 """What the one who called a tool can put right; the gateway's own words repeat no value."""
+
+
+_AWAY: Final = "memory does not answer now: go on without it, or try again later"
 
 
 class MemoryUnavailable(Exception):
@@ -67,6 +74,11 @@ class GatewayClient:
             query["cursor"] = cursor
         return await self._asked(caller, "GET", "/v1/memories", params=query)
 
+    async def is_paused(self, caller: Caller) -> bool:
+        """Return whether the user has paused memory."""
+        told = await self._asked(caller, "GET", "/v1/pause", params={"user_id": caller.user_id})
+        return told["paused"] is True
+
     async def remember(self, caller: Caller, fact: Mapping[str, Any]) -> dict[str, Any]:
         """Return what ``POST /v1/memories`` answers to a person's own statement."""
         body = {"user_id": caller.user_id, "source": "person", **fact}
@@ -96,18 +108,22 @@ class GatewayClient:
         try:
             with caller.bearer() as token:
                 headers["Authorization"] = f"Bearer {token}"
-                answer = await self._http.request(
-                    method, address, headers=headers, params=params, json=json
-                )
-        except httpx.HTTPError:
+                async with asyncio.timeout(TIMEOUT_S):
+                    answer = await self._http.request(
+                        method, address, headers=headers, params=params, json=json
+                    )
+        except (httpx.HTTPError, TimeoutError):
             # What it says may name hosts and addresses.
-            raise MemoryUnavailable(
-                "memory does not answer now: go on without it, or try again later"
-            ) from None
-        if answer.is_success:
-            content: dict[str, Any] = answer.json() if answer.content else {}
-            return content
-        raise MemoryUnavailable(_told(answer))
+            raise MemoryUnavailable(_AWAY) from None
+        if not answer.is_success:
+            raise MemoryUnavailable(_told(answer))
+        try:
+            content = answer.json()
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):  # not the gateway, but somebody in front of it
+            raise MemoryUnavailable(_AWAY)
+        return content
 
 
 def _told(answer: httpx.Response) -> str:
@@ -125,4 +141,4 @@ def _told(answer: httpx.Response) -> str:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         pause = answer.headers.get("retry-after", "a few")
         return f"memory is asked too often: try again in {pause} s"
-    return "memory does not answer now: go on without it, or try again later"
+    return _AWAY

@@ -24,6 +24,7 @@ class FakeGateway:
         held: the memories of each tenant's user.
         asked: the tenant, the user and the address of every request.
         failure: raised by every route while it is set.
+        paused: whether every user has paused memory.
     """
 
     tenant_of: Callable[[str], str | None]
@@ -59,6 +60,8 @@ class FakeGateway:
             if self.failure is not None:
                 raise self.failure
             return self.held.setdefault((tenant, user), [])
+
+        self._tell_pauses(app, asked)
 
         @app.post("/v1/recall")
         async def recall(request: Request) -> Response:
@@ -98,3 +101,9 @@ class FakeGateway:
             return JSONResponse({"turn_id": str(uuid4()), "position": "0:2"}, status_code=202)
 
         return app
+
+    def _tell_pauses(self, app: FastAPI, asked: Callable[[Request, str], object]) -> None:
+        @app.get("/v1/pause")
+        async def pause(request: Request) -> Response:
+            asked(request, request.query_params["user_id"])
+            return JSONResponse({"paused": self.paused})

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
+from deploy.mcp import client as client_module
 from deploy.mcp.client import GatewayClient, caller_with_key
 from deploy.mcp.tools import memory_server
 from schemas.errors import (
@@ -165,7 +166,9 @@ def test_a_paused_user_is_told_as_such() -> None:
         gateway.note("acme", "ann", "likes tea")
         gateway.paused = True
         found = _content(await client.call_tool("search_memories", {"query": "tea"}))
+        listed = _content(await client.call_tool("list_memories", {}))
         assert (found["notes"], found["why_empty"]) == ([], "paused")
+        assert (listed["notes"], listed["why_empty"]) == ([], "paused")
         gateway.failure = UserPaused("the user has paused memory")
         result = await client.call_tool("remember", {"content": "x"})
         assert result.is_error
@@ -202,6 +205,38 @@ def test_failures_are_told_without_a_word_of_what_failed(
     _play(act)
     told = [record.getMessage() for record in caplog.records if record.name.startswith("mcp")]
     assert all("key-of-acme" not in message for message in told)
+
+
+async def _hangs(_request: httpx.Request) -> httpx.Response:
+    await asyncio.Event().wait()
+    raise AssertionError("it is never set")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _request: httpx.Response(200, text=f"<html>{SECRET}</html>"),
+        lambda _request: httpx.Response(200, json=[SECRET]),
+        _hangs,
+    ],
+    ids=["a page", "no object", "nothing"],
+)
+def test_an_answer_that_is_none_of_the_gateways_is_told_as_none(
+    answer: Callable[[httpx.Request], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "TIMEOUT_S", 0.05)
+
+    async def play() -> CallToolResult:
+        transport = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+            caller = caller_with_key("ann", "k")
+            async with Client(memory_server(GatewayClient(http), lambda: caller)) as client:
+                return await client.call_tool("search_memories", {"query": "tea"})
+
+    result = asyncio.run(play())
+    assert result.is_error
+    assert "does not answer now" in _said(result)
+    assert "db.internal" not in _said(result)
 
 
 def test_a_wrong_key_and_a_gateway_that_is_away_open_nothing() -> None:
