@@ -44,6 +44,7 @@ from tests.integration.isolation.people import (
     owners,
 )
 from tests.integration.isolation.scene import IsolationScene, isolation_scene
+from tests.integration.isolation.statements import statements_of_requests
 from tests.integration.isolation.walls import without_filters, without_row_security
 
 fresh_database = contextmanager(conftest._fresh_database)
@@ -207,6 +208,29 @@ def test_what_another_has_is_answered_like_what_nobody_has(scene: IsolationScene
             for path in (other.path, "/memories/none.md")
         ]
         assert len(set(map(_told, files))) == 1
+
+
+def test_what_another_has_takes_the_same_work_as_what_nobody_has(
+    scene: IsolationScene, stores: TestStores
+) -> None:
+    """The same statements, which find as many rows: the time that is taken tells nothing either."""
+    with statements_of_requests(stores) as noted:
+
+        def work(reader: Person, other: Person, instead: str | None = None) -> list[Any]:
+            asked = by_id(reader, other, {"user_id": reader.user_id}, instead)
+            return [
+                # What a tool is asked is answered in another task, by the same routes.
+                noted.get(one.asked_by(scene, reader).headers["x-request-id"])
+                for one in asked
+                if one.door not in TOOLS and not (one.changes and other is reader)
+            ]
+
+        for reader, other in itertools.permutations(some(scene)):
+            nobodys = work(reader, other, NOBODYS)
+            assert sum(map(bool, nobodys)) > 5
+            assert work(reader, other) == nobodys
+            # One's own does take more: else nothing here could fail.
+            assert [one for one in work(reader, reader) if one not in nobodys]
 
 
 def _told(answer: httpx.Response) -> tuple[int, frozenset[str], bytes]:
