@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +21,10 @@ HISTORY_ENTRIES_MAX: Final = 2_000
 
 HISTORY_CHARACTERS_MAX: Final = 5_000_000
 """The most characters that those may hold: five times what all files may."""
+
+SUBJECTS_AT_ONCE: Final = 100
+"""Of how many subjects all files are held in memory at a time: each may have a million characters,
+and a batch may hold commands of two thousand subjects."""
 
 _QUERIES: Final = load_queries("projections", "sql/files_projection.sql")
 
@@ -55,15 +60,27 @@ class FilesTopic:
     async def apply(self, connection: Connection, opened: Sequence[Opened]) -> None:
         """Carry out commands, each id once, and write what they come to."""
         known = await _known(connection, opened)
-        states = await _states(connection, {found.subject for found in opened})
-        before = {subject: dict(state.files) for subject, state in states.items()}
-        carried_out: list[tuple[Opened, Applied]] = []
+        new: dict[UUID, list[Opened]] = {}
         for found in opened:
             if (found.subject, found.record_id) not in known:
                 known.add((found.subject, found.record_id))
-                carried_out.append((found, states[found.subject].apply(found.record)))
-        for name, columns in _statements(carried_out, before, states):
-            await connection.execute(_QUERIES[name], columns)
+                new.setdefault(found.subject, []).append(found)
+        subjects = iter(new)
+        while some := list(islice(subjects, SUBJECTS_AT_ONCE)):
+            await _carry_out(connection, {subject: new[subject] for subject in some})
+
+
+async def _carry_out(connection: Connection, new: Mapping[UUID, Sequence[Opened]]) -> None:
+    """Carry out commands of some subjects, each subject's in their order."""
+    states = await _states(connection, set(new))
+    before = {subject: dict(state.files) for subject, state in states.items()}
+    carried_out = [
+        (found, states[subject].apply(found.record))
+        for subject, commands in new.items()
+        for found in commands
+    ]
+    for name, columns in _statements(carried_out, before, states):
+        await connection.execute(_QUERIES[name], columns)
 
 
 async def _known(connection: Connection, opened: Sequence[Opened]) -> set[tuple[UUID, UUID]]:
@@ -100,9 +117,7 @@ def _statements(
     before: Mapping[UUID, Mapping[str, StoredFile]],
     states: Mapping[UUID, SubjectFiles],
 ) -> Iterable[Statement]:
-    """Yield what is to be written, in order; nothing for what changed nothing."""
-    if not carried_out:
-        return
+    """Yield what is to be written, in order."""
     yield _results(carried_out)
     if any(applied.events for _, applied in carried_out):
         yield from _changes(before, states)

@@ -45,7 +45,8 @@ LIMIT %(limit)s;
 -- Return a page of what became of a subject's files, the latest first.
 SELECT
     log_offset, place, command_id, file_id, version, kind, path, old_path, happened_at,
-    char_length(content) AS characters
+    -- Counted when it was written: content is long, and lies outside the row.
+    CASE WHEN content IS NOT NULL THEN characters END AS characters
 FROM file_history
 WHERE
     subject = %(subject)s
