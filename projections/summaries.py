@@ -319,13 +319,17 @@ def _summary(row: Mapping[str, Any]) -> SessionSummary:
         summary=row["summary"],
         reason=None if row["reason"] is None else WithoutSummary(row["reason"]),
         turns=row["turns"],
-        first_said_at=row["first_said_at"],
-        last_said_at=row["last_said_at"],
+        first_said_at=_utc(row["first_said_at"]),
+        last_said_at=_utc(row["last_said_at"]),
         refused={RejectionReason(name): count for name, count in row["refused"].items()},
         cut=row["cut"],
         shortened=row["shortened"],
         more=row["more"],
         extractor=row["extractor"],
         model=row["model"],
-        made_at=row["made_at"],
+        made_at=row["made_at"].astimezone(UTC),
     )
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import asdict, replace
+from datetime import UTC, timedelta, timezone
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,8 +16,10 @@ from fastapi import FastAPI, Request
 from hypothesis import given
 from hypothesis import strategies as st
 
+from projections import summaries
 from projections.batch import SealedOutcome
 from projections.opening import open_outcomes
+from projections.read_model import ReadModel
 from projections.summaries import (
     NoSummaries,
     PostgresSummaries,
@@ -179,6 +182,25 @@ def test_a_block_of_summaries_is_escaped_and_cut_out_of_turns_again(form: Inject
     assert "2026-03-03" in block
     assert cut_injection(f"{block}\nI want more.").strip() == "I want more."
     assert injection_of([session(None)], form) == ""
+
+
+def test_times_are_told_in_utc_whatever_the_zone_of_postgres(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = asdict(session("Wants tea.")) | {"turn_offset": 1}
+    there = NOON.astimezone(timezone(timedelta(hours=2)))
+    row = told | dict.fromkeys(("first_said_at", "last_said_at", "made_at"), there)
+
+    async def read_rows(*_asked: object) -> list[dict[str, Any]]:
+        return [row]
+
+    monkeypatch.setattr(summaries, "read_rows", read_rows)
+    read_model = cast("ReadModel", SimpleNamespace(generation=GENERATION))
+    page = asyncio.run(PostgresSummaries(read_model).page(SUBJECT))
+    (shown,) = page.summaries
+    for moment in (shown.first_said_at, shown.last_said_at, shown.made_at):
+        assert moment is not None
+        assert (moment, moment.tzinfo) == (NOON, UTC)
 
 
 class _Summaries:
