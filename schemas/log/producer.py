@@ -118,13 +118,21 @@ class LogProducer:
             ) from None
         except KafkaException as error:
             raise _translated(error.args[0]) from None
+        except RuntimeError:
+            raise LogUnavailable("this client of the log was closed") from None
         return future
 
     async def close(self) -> None:
-        """Wait for what is queued, then stop."""
+        """Wait for what is queued, then stop; what is submitted later is refused."""
+        if self._closing.is_set():
+            return
         await asyncio.to_thread(self._flush)
         self._closing.set()
         await asyncio.to_thread(self._thread.join)
+        # The client would look for brokers for as long as anything refers to it. With records that
+        # nothing could discard it would not end.
+        if not len(self._producer):
+            await asyncio.to_thread(self._producer.close)
 
     def _flush(self) -> None:
         producer = self._producer

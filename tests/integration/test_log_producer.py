@@ -85,3 +85,14 @@ def test_what_is_not_acknowledged_when_it_is_closed_is_told_as_unavailable(
 
     monkeypatch.setattr("schemas.log.producer._FLUSH_S", 0.1)
     asyncio.run(act())
+
+
+def test_what_is_submitted_once_it_is_closed_is_told_as_unavailable() -> None:
+    async def act() -> None:
+        producer = LogProducer("127.0.0.1:1", client_id="test", quiet=True)
+        await producer.close()
+        await producer.close()
+        with pytest.raises(LogUnavailable, match="closed"):
+            producer.submit(TURNS, 0, sealed())
+
+    asyncio.run(act())
