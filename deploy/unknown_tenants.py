@@ -29,7 +29,7 @@ async def warn_of_unknown_tenants(variable: str, named: Iterable[str], tenants: 
 
     Args:
         variable: the environment variable that names the file.
-        named: the tenants that the file has limits for.
+        named: the tenants that the file names.
         tenants: knows which tenants there are.
 
     Raises:
@@ -39,4 +39,4 @@ async def warn_of_unknown_tenants(variable: str, named: Iterable[str], tenants: 
         try:
             await tenants.require_tenant(tenant)
         except UnknownTenant as error:
-            _LOGGER.warning("%s limits a tenant that there is not: %s", variable, error)
+            _LOGGER.warning("%s names a tenant that there is not: %s", variable, error)

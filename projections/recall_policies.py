@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -131,6 +131,11 @@ class Policies:
             ConfigurationError: the file cannot be used; the message names file and field.
         """
         return cls(None if path is None else read_toml(path, PolicyFile, variable=VARIABLE))
+
+    @property
+    def tenants(self) -> Collection[str]:
+        """The tenants that the file names."""
+        return self._tenants.keys()
 
     def of(self, tenant: str | None) -> tuple[str, Policy]:
         """Return the name of a tenant's policy, and the policy."""

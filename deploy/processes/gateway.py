@@ -23,7 +23,7 @@ from deploy.processes.rate_limits import VARIABLE as RATES_VARIABLE
 from deploy.processes.rate_limits import RateLimiter, RateLimits
 from deploy.processes.serving import run_process, serving
 from deploy.processes.user_tokens import UserTokenHolders, user_token_router
-from deploy.unknown_tenants import warn_of_unknown_tenants
+from deploy.unknown_tenants import Tenants, warn_of_unknown_tenants
 from deploy.wiring import check_topics, embedder_of, keyring_of, producer_of, read_model_of
 from processors.turn_records import KafkaTurnRecords
 from producers.append import TurnAppender
@@ -48,6 +48,7 @@ from projections.profile_routes import profile_router
 from projections.read_model import ReadModel
 from projections.recall import Recall
 from projections.recall_log import RecallLog
+from projections.recall_policies import VARIABLE as POLICIES_VARIABLE
 from projections.recall_policies import Policies
 from projections.recall_routes import recall_router
 from projections.recalls import PostgresRecalls
@@ -89,8 +90,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         ) as read_model,
         producer_of(addresses, name="gateway") as producer,
     ):
-        rates = RateLimits.read(settings.rate_limits)
-        await warn_of_unknown_tenants(RATES_VARIABLE, rates.tenants, keyring)
+        await warn_of_tenants(settings, keyring)
         records = ModelRecords(read_model, erased_among=keyring.erased_among)
         verified = VerifiedEmbedder(embedder, records)
         await verified.begin()
@@ -110,19 +110,38 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             recall_log=recall_log,
             outcomes=outcomes,
         )
-        async with (
-            running_doors(app),
-            serving(
-                app,
-                host=settings.gateway_host,
-                port=settings.gateway_port,
-                variable="MEMLEDGER_GATEWAY_PORT",
-            ) as port,
-        ):
-            logger.info("listening on http://%s:%d", settings.gateway_host, port)
-            await stop.wait()
-        await recall_log.close()
-        await outcomes.close()
+        try:
+            async with (
+                running_doors(app),
+                serving(
+                    app,
+                    host=settings.gateway_host,
+                    port=settings.gateway_port,
+                    variable="MEMLEDGER_GATEWAY_PORT",
+                ) as port,
+            ):
+                logger.info("listening on http://%s:%d", settings.gateway_host, port)
+                await stop.wait()
+        finally:
+            await recall_log.close()
+            await outcomes.close()
+
+
+async def warn_of_tenants(settings: Settings, tenants: Tenants) -> None:
+    """Warn of tenants that there are not and that files of the settings name.
+
+    Args:
+        settings: name the files.
+        tenants: knows which tenants there are.
+
+    Raises:
+        ConfigurationError: a file cannot be used.
+        KeyringUnavailable: the tenants cannot be asked for.
+    """
+    rates = RateLimits.read(settings.rate_limits).tenants
+    await warn_of_unknown_tenants(RATES_VARIABLE, rates, tenants)
+    policies = Policies.read(settings.recall_policies).tenants
+    await warn_of_unknown_tenants(POLICIES_VARIABLE, policies, tenants)
 
 
 def make_app(
@@ -204,6 +223,7 @@ def make_app(
     commands = CommandAppender(records)
     curations = CurationAppender(records, find_memory)
     flags = PostgresFlags(read_model)
+    tokens_of_notes = token_counter(settings.tokenizer)
     # Routes are looked through in their order: what chats wait for comes first.
     app.include_router(
         query_router(
@@ -213,7 +233,7 @@ def make_app(
                 partitions=settings.partitions,
                 min_similarity=settings.recall_min_similarity,
                 policies=Policies.read(settings.recall_policies),
-                tokens=token_counter(settings.tokenizer),
+                tokens=tokens_of_notes,
             ),
             memories=Memories(read_model),
             authenticate=tenant_of,
@@ -254,7 +274,7 @@ def make_app(
 
     app.include_router(
         profile_router(
-            profiles=Profiles(read_model, token_counter(settings.tokenizer)),
+            profiles=Profiles(read_model, tokens_of_notes),
             authenticate=tenant_of,
             find_subject=find_subject,
             is_paused=is_paused,
