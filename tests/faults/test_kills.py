@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 logger = logging.getLogger(__name__)
 
 SEED = 20_260_301
-TURNS = 2_000
+TURNS = 1_200
 SINGLY = ("worker-1", "projector", "gateway", "broker", "postgres")
 ROUND = TURNS // (len(SINGLY) + 1)
 UNDER_WAY = 40
