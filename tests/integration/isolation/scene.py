@@ -129,7 +129,7 @@ class IsolationScene(PageScene):
             return answer.json() if answer.is_success else None
 
         told = wait_until(lambda: got(f"/v1/recalls/{ids['recall']}"), what="the recall")
-        assert person.letter in str(told)
+        assert person.word("s") in told["injection"]
         question = whose | {"query": "x", "at_least": person.position}
         assert self.asked(person, "POST", "/v1/recall", json=question).is_success
         (flag,) = got("/v1/flags")["flags"]
