@@ -58,8 +58,8 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
         matched[rows] += weight
         total += weight
         holding.append(rows)
-    # Sums of the same numbers in another order may pass the whole by the last bit.
-    share = np.minimum(matched / total, 1.0) if total else matched
+    # Never above 1: of the numbers that are added to the whole, in the same order, some are left out.
+    share = matched / total if total else matched
     return WordScores(bm25=bm25, share=share, holding=holding)
 
 

@@ -296,6 +296,14 @@ def test_events_tell_the_history_of_each_file() -> None:
     assert found[2].old_path == "/memories/a/b"
 
 
+def test_files_above_a_limit_of_a_later_release_can_be_made_shorter() -> None:
+    desk = Desk()
+    desk.create(text="0123456789")
+    desk.files = SubjectFiles(desk.files.files.values(), limits=FileLimits(total_characters_max=5))
+    desk.send(FileReplaced(path=NOTES, old_str="89", new_str=""))
+    assert "the limit is 5" in desk.refused(FileReplaced(path=NOTES, old_str="7", new_str="78"))
+
+
 SMALL = FileLimits(files_max=4, file_characters_max=12, total_characters_max=30)
 
 

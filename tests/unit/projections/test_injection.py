@@ -98,6 +98,7 @@ def test_nothing_unseen_passes(text: str) -> None:
         ("\u202egnirts\u2066", "gnirts"),
         ("\ufe0e\ufe0f\u200d", ""),
         ("a\u200db\ufe0fc\u200c", "abc"),
+        ("\u0645\u200c", "\u0645"),
         ("\u0645\u200c\u200d\u200c\u062e", "\u0645\u200c\u062e"),
         ("1\ufe0f\u20e3 \u2764\ufe0f\ufe0e\ufe0f", "1\ufe0f\u20e3 \u2764\ufe0f"),
         ("a\ufffe\ufdd0\U0001fffe\ufff9b", "ab"),

@@ -37,6 +37,15 @@ def test_a_text_without_words_is_the_bytes_that_stand_for_it() -> None:
     assert unpacked_words(WITHOUT_WORDS).lengths.tolist() == [0]
 
 
+def test_what_stands_in_front_of_the_words_of_a_memory_is_no_word() -> None:
+    packed = packed_words("tea", 384)
+    begins = [number >> 4 for number in (0, 2)]  # how it begins, and one word and one
+    for form in begins:
+        assert form not in document_words("tea").counts
+        rows, counts = unpacked_words(packed).holding(form)
+        assert (rows.tolist(), counts.tolist()) == ([], [])
+
+
 @pytest.mark.parametrize("dimension", [4, 384, 768, 1000])
 def test_the_words_of_the_longest_text_fit_beside_a_vector(dimension: int) -> None:
     longest = packed_words(" ".join(f"word{number}" for number in range(5_000)), dimension)
