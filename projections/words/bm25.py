@@ -58,7 +58,7 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
         matched[rows] += weight
         total += weight
         holding.append(rows)
-    # Never above 1: of the numbers that are added to the whole, in the same order, some are left out.
+    # Never above 1: what is added to the whole is added here too, or left out, in the same order.
     share = matched / total if total else matched
     return WordScores(bm25=bm25, share=share, holding=holding)
 
