@@ -13,6 +13,7 @@ from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from deploy.mcp.client import Caller, GatewayClient, MemoryUnavailable
+from deploy.mcp.closed_tools import ClosedTools
 from projections.note_text import one_line
 from schemas.memory import ABOUT_USER, CONTENT_CHARACTERS_MAX
 from schemas.withholding import WithheldReason
@@ -65,7 +66,7 @@ def memory_server(client: GatewayClient, identify: Identify) -> MCPServer[Any]:
         client: asks the gateway.
         identify: tells whose memories a call is about; no argument of a tool can.
     """
-    server: MCPServer[Any] = MCPServer(
+    server = ClosedTools(
         "memledger",
         title="Memory",
         version=version("memledger"),

@@ -166,6 +166,7 @@ def _tool(name: str, **arguments: Any) -> Question:
 
 def _tools(other: Person) -> Iterator[Question]:
     yield _tool("search_memories", query=_words(other), limit=50)
+    yield _tool("list_memories", limit=50)
     yield _tool("list_memories", limit=50, user_id=other.user_id)
 
 

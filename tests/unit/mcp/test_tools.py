@@ -105,13 +105,48 @@ def test_no_argument_names_another_user(tool: str, arguments: dict[str, Any], mo
         schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
         names = {name for schema in schemas.values() for name in schema.get("properties", {})}
         assert names == {"query", "limit", "cursor", "content", "kind", "about", "memory_id"}
+        assert {schema["additionalProperties"] for schema in schemas.values()} == {False}
+        asked = len(gateway.asked)
         for smuggled in ({"user_id": "bob"}, {"user": "bob"}, {"tenant": "other"}):
             result = await client.call_tool(tool, {**arguments, **smuggled})
+            assert result.is_error
+            assert f"unknown arguments: {next(iter(smuggled))};" in _said(result)
             assert "bob" not in _said(result)
+        assert len(gateway.asked) == asked  # nothing of it is answered, nor remembered
+        await client.call_tool(tool, arguments)
         assert all((tenant, user) == ("acme", "ann") for tenant, user, _ in gateway.asked)
         assert [it["content"] for it in gateway.held["acme", "bob"]] == ["bob's secret"]
 
     _play(act, mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("remember", {"content": ["zqsecret"]}, "content: "),
+        ("remember", {"content": "zqsecret", "kind": "zqsecret"}, "kind: "),
+        ("remember", {"kind": "semantic"}, "content: is missing"),
+        ("search_memories", {"query": {"zqsecret": 1}}, "query: "),
+        ("search_memories", {"query": "zqsecret", "limit": 0}, "limit: "),
+        ("forget", {"memory_id": "zqsecret"}, "memory_id: is no id"),
+    ],
+)
+def test_what_is_wrong_with_an_argument_is_told_without_its_value(
+    tool: str, arguments: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="mcp")
+
+    async def act(gateway: FakeGateway, client: Client) -> None:
+        result = await client.call_tool(tool, arguments)
+        assert result.is_error
+        assert said in _said(result)
+        assert "zqsecret" not in _said(result)
+        assert "pydantic" not in _said(result)
+        assert gateway.asked == []
+
+    _play(act)
+    told = [record.getMessage() for record in caplog.records]
+    assert all("zqsecret" not in message for message in told)
 
 
 def test_another_users_memory_cannot_be_forgotten_and_looks_like_none() -> None:
