@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from projections.near_duplicates import Saying
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
 from projections.reading import Row
@@ -202,20 +203,27 @@ class Recall:
             meaning_weight=self._meaning_weight,
         )
         ranked = rank(weighed, policy, limit=limit)
-        wanted = dict.fromkeys((*ranked.always, *ranked.wanted))
-        if explain:
-            wanted |= dict.fromkeys(listed(weighed, ranked))
-        sayings = {} if rows is None else await rows.whole(held, list(wanted), probable)
-        selected = select(
-            ranked,
-            sayings,
-            weighed,
-            policy,
-            limit=limit,
-            budget_tokens=question.budget_tokens,
-            frame_tokens=self._frame_tokens,
-            counter=self._tokens,
-        )
+        sayings: dict[int, Saying] = {}
+        while True:
+            if rows is not None:
+                wanted = [*ranked.always, *ranked.wanted]
+                wanted += listed(weighed, ranked) if explain else []
+                unread = [place for place in dict.fromkeys(wanted) if place not in sayings]
+                sayings |= await rows.whole(held, unread, probable)
+            selected = select(
+                ranked,
+                sayings,
+                weighed,
+                policy,
+                limit=limit,
+                budget_tokens=question.budget_tokens,
+                frame_tokens=self._frame_tokens,
+                counter=self._tokens,
+            )
+            further = ranked.reading_on() if selected.crowded else None
+            if further is None:
+                break
+            ranked = further
         return RecallResult(
             recall_id=uuid4(),
             memories=selected.memories,

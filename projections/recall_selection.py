@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,10 @@ from schemas.ports import TokenCounter
 
 _SPARE_MIN: Final = 10
 """More of what is near enough is read than is served, to take the place of duplicates."""
+
+READ_MAX: Final = 400
+"""The most of what is near enough that is read for one question, where duplicates are many: twice
+what the greatest limit reads at once, and it holds the event loop for about 10 ms."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +45,11 @@ class Ranked:
     beyond_cap: frozenset[int]
     near: Sequence[int]
     wanted: Sequence[int]
+
+    def reading_on(self) -> Ranked | None:
+        """Return the same with twice as many wanted; ``None`` where no more are read."""
+        wanted = self.near[: min(2 * len(self.wanted), READ_MAX)]
+        return replace(self, wanted=wanted) if len(wanted) > len(self.wanted) else None
 
 
 def rank(weighed: Weighed, policy: Policy, *, limit: int) -> Ranked:
@@ -104,6 +113,7 @@ class Selected:
         duplicate_of: for those left out as such, the place of the one that is served.
         left_out: what was to be served and was not.
         tokens: what the block costs.
+        crowded: whether duplicates took the places of others that were not read.
     """
 
     memories: tuple[RecalledMemory, ...]
@@ -111,6 +121,7 @@ class Selected:
     duplicate_of: Mapping[int, int]
     left_out: LeftOut
     tokens: TokenUse
+    crowded: bool
 
 
 @dataclass(kw_only=True, slots=True)
@@ -194,7 +205,8 @@ def select(
         brought += place in filled.taken
     filled.retry(always, ranked.always)
     used = frame_tokens + room - filled.tokens_left if filled.taken else 0
-    return _selected(ranked, filled, used=used, budget_tokens=budget_tokens)
+    crowded = brought < limit and any(place in filled.duplicate_of for place in ranked.wanted)
+    return _selected(ranked, filled, used=used, budget_tokens=budget_tokens, crowded=crowded)
 
 
 def _why(weighed: Weighed, place: int) -> Verdict:
@@ -208,7 +220,9 @@ def tokens_of_frame(counter: TokenCounter) -> int:
     return counter.count("\n".join([BLOCK_START, FRAME, BLOCK_END]))
 
 
-def _selected(ranked: Ranked, filled: _Block, *, used: int, budget_tokens: int) -> Selected:
+def _selected(
+    ranked: Ranked, filled: _Block, *, used: int, budget_tokens: int, crowded: bool
+) -> Selected:
     order = [place for place in ranked.always if place in filled.taken]
     # Stable: within each sort the order stays.
     order.sort(key=lambda place: not filled.sayings[place].memory.pinned)
@@ -234,4 +248,5 @@ def _selected(ranked: Ranked, filled: _Block, *, used: int, budget_tokens: int) 
             counter=filled.counter.name,
             exact=filled.counter.exact,
         ),
+        crowded=crowded and unread > 0,
     )

@@ -39,6 +39,7 @@ async def _ask_one_user(postgres_url: str) -> None:
         await _only_what_holds_counts(tables)
         await _what_always_is_served(tables)
         await _explanations(tables)
+        await _floods(tables)
 
 
 async def _words_find(tables: Stored) -> None:
@@ -159,6 +160,22 @@ async def _explanations(tables: Stored) -> None:
     assert sum(verdicts.values()) == explanation.stored == len(added) + 1
     duplicate = next(c for c in by_id.values() if c.verdict is Verdict.DUPLICATE)
     assert {duplicate.memory_id, duplicate.duplicate_of} == {twin.memory_id, added[0].memory_id}
+
+
+async def _floods(tables: Stored) -> None:
+    """What was said many times takes no place of what was said once."""
+    subject = uuid4()
+    for _ in range(45):
+        await tables.add(subject, cosine=0.9, content="Said over and over")
+    others = [
+        await tables.add(subject, cosine=0.8 - number / 100, content=f"Thing {number}")
+        for number in range(4)
+    ]
+    for explain in (False, True):
+        result = await tables.recall.recall(subject, "question", limit=4, explain=explain)
+        contents = ["Said over and over", *(other.content for other in others[:3])]
+        assert _contents(result) == contents
+        assert (result.left_out.duplicates, result.left_out.limit) == (44, 1)
 
 
 def test_rows_of_an_earlier_release_get_their_words(postgres_url: str) -> None:

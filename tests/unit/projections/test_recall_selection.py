@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from projections.recall_explanation import Verdict
 from projections.recall_policies import Policy, shipped
-from projections.recall_selection import tokens_of_frame
+from projections.recall_selection import READ_MAX, tokens_of_frame
 from schemas.memory import MemoryKind
 from schemas.slots import Slot
 from tests.support.recall_scene import Note, WordCounter, places, selected
@@ -155,3 +155,27 @@ class TestQuestion:
         assert places(result) == [0, 2]
         assert result.left_out.duplicates == 1
         assert result.duplicate_of == {1: 0}
+        assert not result.crowded
+
+    def test_tells_where_what_says_the_same_took_the_places_of_others(self) -> None:
+        same = [Note(content="Likes tea", cosine=0.9)] * 30
+        other = Note(content="Likes rain", cosine=0.7)
+        ranked, result = selected(GATED, *same, other, limit=2)
+        assert (places(result), result.crowded) == ([0], True)
+        sizes = [len(ranked.wanted)]
+        while (further := ranked.reading_on()) is not None:
+            ranked = further
+            sizes.append(len(ranked.wanted))
+        assert sizes == [12, 24, 31]
+
+    def test_reads_no_more_than_it_may_for_one_question(self) -> None:
+        flood = [Note(content="Likes tea", cosine=0.9)] * (READ_MAX + 50)
+        ranked, _ = selected(GATED, *flood, limit=10)
+        while (further := ranked.reading_on()) is not None:
+            ranked = further
+        assert len(ranked.wanted) == READ_MAX
+
+    def test_reads_on_for_duplicates_alone(self) -> None:
+        others = [Note(content=f"Thing {number}", cosine=0.9) for number in range(30)]
+        assert not selected(GATED, *others, limit=2)[1].crowded
+        assert not selected(GATED, *others, limit=2, budget_tokens=1)[1].crowded
