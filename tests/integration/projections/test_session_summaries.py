@@ -132,6 +132,7 @@ def test_summaries_go_with_their_turns_in_whatever_order(stores: TestStores) -> 
             await _the_same_when_it_is_read_again(scene)
             await _gone_with_an_outcome(scene)
             await _gone_with_a_deleted_memory(scene)
+            await _untold_where_a_turn_is_not_known(scene)
 
     asyncio.run(scenario())
 
@@ -257,3 +258,15 @@ async def _gone_with_a_deleted_memory(scene: Scene) -> None:
     assert found == (
         TurnToSummarise(turn_id=scene.third.turn_id, turn_offset=scene.third.offset, waits=False),
     )
+
+
+async def _untold_where_a_turn_is_not_known(scene: Scene) -> None:
+    """As in a rebuild after compaction, of whose turn nothing is left to say that it is gone."""
+    ben = scene.ben
+    assert await scene.told(ben) == ["Wants coffee."]
+    connected = scene.projection.read_model.connection()
+    async with connected as connection, connection.transaction():
+        await name_subjects(connection, [ben.subject])
+        await connection.execute("DELETE FROM turns WHERE subject = %s", [ben.subject])
+    assert await scene.told(ben) == []
+    assert (await scene.summaries.page(ben.subject)).summaries == ()
