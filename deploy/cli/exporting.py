@@ -72,9 +72,7 @@ async def _write(tenant: str, user: str, file: BinaryIO, note: Note) -> int:
     """Write the document; return how many bytes it has."""
     async with one_user(tenant, user) as opened:
         if opened.subject is None:
-            click.echo(
-                "note: nothing was ever heard of this user: ids are matched exactly", err=True
-            )
+            click.echo(_UNKNOWN, err=True)
         whose = Exported(
             tenant=clean_identifier("--tenant", tenant),
             user_id=clean_identifier("--user", user),
