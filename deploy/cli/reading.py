@@ -45,8 +45,8 @@ Answer = TypeVar("Answer")
 _PAGE: int = 200
 
 WHY_EMPTY: Final = {
-    EmptyReason.NONE_STORED: "nothing is stored of this user (as of the time asked for): ids are "
-    "matched exactly, and a turn may be processed without a memory",
+    EmptyReason.NONE_STORED: "nothing is stored of this user that holds: ids are matched exactly, "
+    "and a turn may be processed without a memory, see `memledger turns`",
     EmptyReason.NONE_ABOVE_THRESHOLD: "nothing is near enough to the question: see --explain, or "
     "lower --min-similarity",
     EmptyReason.NONE_SEARCHABLE: "all that is stored still waits for a vector: see `memledger "
@@ -212,14 +212,16 @@ def memories(
     if not found:
         click.echo(f"nothing is remembered: {WHY_EMPTY[EmptyReason.NONE_STORED]}")
         return
-    rows = table("memory", "state", "about", "when", "by")
+    rows = table("memory", "state", "about", "when", "by", "id")
+    rows.columns[-1].no_wrap = True  # an id in two pieces cannot be copied
     for memory in found:
         rows.add_row(
             shown(memory.content),
-            memory.state.value if memory.searchable else f"{memory.state.value}, no vector yet",
+            _state(memory),
             shown(memory.about),
             _period(memory),
             _evidence(memory),
+            str(memory.memory_id),
         )
     console().print(rows)
 
@@ -249,6 +251,12 @@ def _handed_over(result: RecallResult, form: InjectionForm) -> dict[str, object]
     }
 
 
+def _state(memory: ListedMemory) -> str:
+    """Return what a memory is now, and what else a reader of the list is to know of it."""
+    pinned = "" if memory.pinned_at is None else ", pinned"
+    return f"{memory.state.value}{pinned}{'' if memory.searchable else ', no vector yet'}"
+
+
 def _period(memory: ListedMemory | RecalledMemory) -> str:
     """Return since when a memory is true, as exactly as was told, and until when it was."""
     since = as_told(memory.valid_from, memory.valid_from_precision)
@@ -256,9 +264,11 @@ def _period(memory: ListedMemory | RecalledMemory) -> str:
 
 
 def _evidence(memory: ListedMemory | RecalledMemory) -> str:
-    """Return the words that caused a memory, or which of the operator's systems knows it."""
+    """Return the words that caused a memory, or who vouches for it where nobody said it."""
     if memory.provenance is not None:
         known = (memory.provenance.system, memory.provenance.type, memory.provenance.reference)
         return shown(": ".join(part for part in known if part))
+    if memory.source is Source.CURATION and not memory.quote:
+        return "decided by a person"
     said = f"“{shown(memory.quote)}”"
     return f"the assistant: {said}" if memory.source is Source.ASSISTANT else said
