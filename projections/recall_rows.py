@@ -23,8 +23,9 @@ from schemas.ports import Vectors
 from schemas.slots import Slot
 from schemas.topics import TURNS
 
-PROBABLE_BEYOND_LIMIT: Final = 10
-"""How many more of what is near in meaning are read at once: for what words lift above others."""
+PROBABLE_BEYOND_LIMIT: Final = 20
+"""How many more are read at once than a question may bring: what is served whatever is asked, and
+what is near in meaning, of which words may lift some above others."""
 
 _QUERIES: Final = load_queries("projections", "sql/recall.sql")
 

@@ -24,26 +24,22 @@ WITH held AS MATERIALIZED (
         AND (expires_at IS NULL OR expires_at > %(now)s)
 ),
 probable AS (
-    (
-        SELECT facts FROM held
+    SELECT facts FROM held
+    -- What is no number is greater than all numbers here.
+    WHERE (cosine >= %(min_similarity)s AND cosine <> 'NaN')
         -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the column.
-        WHERE (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0
-        LIMIT %(probable)s
-    )
-    UNION
-    (
-        SELECT facts FROM held
-        -- What is no number is greater than all numbers here.
-        WHERE cosine >= %(min_similarity)s AND cosine <> 'NaN'
-        ORDER BY cosine DESC
-        LIMIT %(probable)s
-    )
+        OR (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0
+    ORDER BY
+        (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0 DESC,
+        cosine DESC
+    LIMIT %(probable)s
 )
 SELECT
     count(*) AS stored,
     string_agg(facts, ''::bytea) AS facts,
     string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
+        AS pinned_ats,
     string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
         SELECT next_offset FROM positions
@@ -139,7 +135,8 @@ SELECT
     count(*) AS stored,
     string_agg(facts, ''::bytea) AS facts,
     string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(pinned_at), ''::bytea) AS pinned_ats,
+    string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
+        AS pinned_ats,
     string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
     (
         SELECT next_offset FROM positions
