@@ -183,18 +183,12 @@ class Export:
             page = await self._page(subject, page.next_cursor)
 
     async def _all_files(self, subject: UUID | None) -> AsyncIterator[bytes]:
-        cursor: str | None = None
-        while True:
-            page = await self._files.page(subject, cursor=cursor)
-            for file in page.files:
-                # One at a time: all of a user's together are more than a page of memories.
-                content = await self._files.content(subject, file.path)
-                if content is not None:
-                    told = _FILE.dump_python(file, mode="json")
-                    yield _json({**told, "content": content})
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        after: UUID | None = None
+        while some := await self._files.whole(subject, after=after):
+            for whole in some:
+                told = _FILE.dump_python(whole.file, mode="json")
+                yield _json({**told, "content": whole.content})
+            after = some[-1].file.file_id
 
     async def _all_summaries(self, subject: UUID | None) -> AsyncIterator[bytes]:
         cursor: str | None = None
@@ -209,6 +203,8 @@ class Export:
     async def _all_flags(self, whose: Exported) -> AsyncIterator[bytes]:
         if whose.subject is None:
             return
+        # One that is decided meanwhile is found again among those that were decided.
+        told: set[UUID] = set()
         for state in FlagState:
             cursor: str | None = None
             while True:
@@ -216,6 +212,9 @@ class Export:
                     whose.tenant, state=state, subject=whose.subject, cursor=cursor
                 )
                 for flag in page.flags:
+                    if flag.flag_id in told:
+                        continue
+                    told.add(flag.flag_id)
                     yield _FLAG.dump_json(_exported_flag(flag))
                 cursor = page.next_cursor
                 if cursor is None:

@@ -20,6 +20,9 @@ from schemas.file_paths import checked_path
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 1_000
 
+WHOLE_MAX: Final = 20
+"""How many files are read whole at a time, where all of a user's are."""
+
 UNREAD_DAYS_MAX: Final = 36_500
 """A hundred years: what is longer reaches behind the calendar's beginning."""
 
@@ -51,6 +54,19 @@ class ListedFile:
     created_at: datetime
     changed_at: datetime
     viewed_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeFile:
+    """A file with what it holds, both of one moment.
+
+    Attributes:
+        file: as it is listed.
+        content: what it holds.
+    """
+
+    file: ListedFile
+    content: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,6 +171,27 @@ class FileListings:
             next_cursor=files[-1].path if len(rows) > limit else None,
             generation=self._read_model.generation,
         )
+
+    async def whole(
+        self, subject: UUID | None, *, after: UUID | None = None, limit: int = WHOLE_MAX
+    ) -> tuple[WholeFile, ...]:
+        """Return some of a user's files with what they hold, in order of their ids.
+
+        Ids stay as they are, so that a file which is renamed meanwhile is neither passed over nor
+        told twice.
+
+        Args:
+            subject: whose; ``None`` where nothing was ever heard of the user.
+            after: the id of the last one that was returned; ``None`` for the first ones.
+            limit: the most files, 1 to ``LIMIT_MAX``.
+
+        Raises:
+            InvalidInput: the limit is out of bounds.
+            ReadModelUnavailable: the read model cannot be reached.
+        """
+        require_between("limit", limit, LIMIT_MAX)
+        rows = await self._rows(subject, "read_files", {"after": after, "limit": limit})
+        return tuple(WholeFile(file=_listed(row), content=row["content"]) for row in rows)
 
     async def history(
         self,

@@ -41,6 +41,20 @@ WHERE
 ORDER BY files.path COLLATE "C"
 LIMIT %(limit)s;
 
+-- name: read_files
+-- Return some of a subject's files with their content, in order of their ids, which no rename changes.
+SELECT
+    files.path, files.file_id, octet_length(files.content) AS size_bytes, files.version,
+    files.created_at, files.changed_at, file_views.viewed_at, files.content
+FROM files
+LEFT JOIN file_views
+    ON file_views.subject = files.subject AND file_views.file_id = files.file_id
+WHERE
+    files.subject = %(subject)s
+    AND (%(after)s::uuid IS NULL OR files.file_id > %(after)s::uuid)
+ORDER BY files.file_id
+LIMIT %(limit)s;
+
 -- name: list_history
 -- Return a page of what became of a subject's files, the latest first.
 SELECT

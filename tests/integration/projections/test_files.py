@@ -208,6 +208,16 @@ async def _listed(projection: Projection, writer: FileWriter) -> None:
     ]
     assert len((await listings.page(subject, unread_days=4)).files) == 3
 
+    (first,) = await listings.whole(subject, limit=1)
+    others = await listings.whole(subject, after=first.file.file_id)
+    assert await listings.whole(subject, after=others[-1].file.file_id) == ()
+    whole = {one.file.path: one for one in (first, *others)}
+    assert sorted(one.file.file_id for one in whole.values()) == [
+        one.file.file_id for one in (first, *others)
+    ]
+    assert {one.file for one in whole.values()} == {*page.files, *rest.files}
+    assert whole[PLANS].content == "日本語\nLikes coffee.\n"
+
     history = await _whole_history(listings, subject, limit=4)
     assert [event.kind for event in history[:3]] == [
         FileEventKind.CREATED,
@@ -228,6 +238,7 @@ async def _listed(projection: Projection, writer: FileWriter) -> None:
     assert await listings.content(subject, "/memories/gone/a") is None
     for refused in (
         listings.page(subject, limit=0),
+        listings.whole(subject, limit=0),
         listings.page(subject, cursor="../x"),
         listings.page(subject, unread_days=0),
         listings.history(subject, cursor="1:x"),
@@ -237,6 +248,7 @@ async def _listed(projection: Projection, writer: FileWriter) -> None:
         with pytest.raises(InvalidInput):
             await refused
     assert (await listings.page(None)).files == ()
+    assert await listings.whole(None) == ()
 
 
 async def _whole_history(listings: FileListings, subject: UUID, **asked: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import re
 from importlib.resources import files
@@ -12,53 +13,45 @@ from uuid import UUID, uuid4
 import pytest
 
 from projections.export import FORMAT, LEFT_OUT, Export, Exported
-from projections.files.listings import LIMIT_DEFAULT, FileListings, FilePage, ListedFile
+from projections.files.listings import WHOLE_MAX, FileListings, ListedFile, WholeFile
 from projections.flags import FlagPage, PostgresFlags
 from projections.memories import Memories, MemoryState
 from projections.summaries import PostgresSummaries, SessionSummary, SummaryPage
 from schemas.errors import ReadModelUnavailable
-from schemas.flags import FlagState, Verdict
+from schemas.flags import Flag, FlagState, Verdict
 from tests.support.flags import new_flag
 from tests.support.log_writer import NOON
 from tests.unit.projections.listed import Listed, version
 
 
 class KeptFiles(FileListings):
-    """Two files in two pages; one of them is deleted before it is read."""
+    """Two files, of which the second is renamed to stand in front of the first while it is read."""
 
     def __init__(self) -> None:
         """Need no read model."""
 
-    async def page(
+    async def whole(
         self,
         subject: UUID | None,  # noqa: ARG002 - the listing's own signature
         *,
-        unread_days: int | None = None,
-        cursor: str | None = None,
-        limit: int = LIMIT_DEFAULT,  # noqa: ARG002 - as above
-    ) -> FilePage:
-        assert unread_days is None
-        first = cursor is None
-        file = ListedFile(
-            path="/memories/a.md" if first else "/memories/gone.md",
-            file_id=UUID(int=1),
-            size_bytes=1,
-            version=3,
-            created_at=NOON,
-            changed_at=NOON,
-            viewed_at=None,
-        )
-        return FilePage(files=(file,), next_cursor="a" if first else None, generation="g1")
+        after: UUID | None = None,
+        limit: int = WHOLE_MAX,  # noqa: ARG002 - as above
+    ) -> tuple[WholeFile, ...]:
+        first = WholeFile(file=_file(1, "/memories/b.md"), content='"}], "complete": true} \u2028')
+        second = WholeFile(file=_file(2, "/memories/a.md"), content="")
+        return {None: (first,), UUID(int=1): (second,)}.get(after, ())
 
-    async def content(
-        self,
-        subject: UUID | None,  # noqa: ARG002 - as above
-        path: str,
-        *,
-        version: int | None = None,
-    ) -> str | None:
-        assert version is None
-        return '"}], "complete": true} \u2028' if path == "/memories/a.md" else None
+
+def _file(number: int, path: str) -> ListedFile:
+    return ListedFile(
+        path=path,
+        file_id=UUID(int=number),
+        size_bytes=1,
+        version=3,
+        created_at=NOON,
+        changed_at=NOON,
+        viewed_at=None,
+    )
 
 
 class KeptSummaries(PostgresSummaries):
@@ -83,10 +76,11 @@ class KeptSummaries(PostgresSummaries):
 
 
 class KeptFlags(PostgresFlags):
-    """One open flag and one approved, each of the tenant that asks."""
+    """One open flag, approved while it is read, and one approved; each of the tenant that asks."""
 
     def __init__(self) -> None:
         """Need no read model."""
+        self._decided: Flag | None = None
 
     async def page(
         self,
@@ -100,11 +94,17 @@ class KeptFlags(PostgresFlags):
         assert (tenant, cursor) == ("acme", None)
         assert subject is not None
         verdict = Verdict(actor="staff", reason="known", decided_at=NOON, turn_id=UUID(int=3))
-        flags = {
-            FlagState.OPEN: (new_flag(subject),),
-            FlagState.APPROVED: (new_flag(subject, state=FlagState.APPROVED, verdict=verdict),),
-        }
-        return FlagPage(flags=flags.get(state, ()), next_cursor=None, generation="g1")
+        if state is FlagState.OPEN:
+            self._decided = new_flag(subject)
+            return FlagPage(flags=(self._decided,), next_cursor=None, generation="g1")
+        assert self._decided is not None
+        decided = dataclasses.replace(self._decided, state=FlagState.APPROVED, verdict=verdict)
+        approved = (decided, new_flag(subject, state=FlagState.APPROVED, verdict=verdict))
+        return FlagPage(
+            flags=approved if state is FlagState.APPROVED else (),
+            next_cursor=None,
+            generation="g1",
+        )
 
 
 def summary(text: str) -> SessionSummary:
@@ -155,12 +155,13 @@ def test_every_version_is_in_it_whatever_the_pages(count: int) -> None:
     ]
     assert document["memories"][-1]["state"] == "superseded"
     assert document["memories"][-1]["quote"] == "It is so"
-    assert document["counts"] == {"memories": count, "files": 1, "summaries": 3, "flags": 2}
+    assert document["counts"] == {"memories": count, "files": 2, "summaries": 3, "flags": 2}
     assert list(document)[-1] == "complete"
     assert document["complete"] is True
     assert document["left_out"] == dict(LEFT_OUT)
-    (file,) = document["files"]
-    assert (file["path"], file["version"]) == ("/memories/a.md", 3)
+    assert [file["path"] for file in document["files"]] == ["/memories/b.md", "/memories/a.md"]
+    file = document["files"][0]
+    assert file["version"] == 3
     assert file["content"] == '"}], "complete": true} \u2028'
     assert [one["summary"] for one in document["summaries"]] == ["latest", "middle", "first"]
     waiting, approved = document["flags"]
