@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+import click
+
 from deploy.addresses import resolve, running_settings
 from deploy.wiring import embedder_of, keyring_of, read_model_of
 from projections.embedders.checks import CheckedEmbedder
@@ -35,6 +37,14 @@ class OneUser:
     read_model: ReadModel
     subject: UUID | None
     paused: bool
+
+    def tell_pause(self) -> None:
+        """Say on standard error that the user has paused memory, where that is so."""
+        if self.paused:
+            click.echo(
+                "note: the user has paused memory: through the API nothing is recalled for them",
+                err=True,
+            )
 
 
 @asynccontextmanager

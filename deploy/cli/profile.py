@@ -41,6 +41,7 @@ def profile(*, user: str, tenant: str, form: str, as_json: bool) -> None:
 
 async def _asked(tenant: str, user: str, form: InjectionForm) -> Profile:
     async with one_user(tenant, user) as opened:
+        opened.tell_pause()
         profiles = Profiles(opened.read_model, token_counter(opened.settings.tokenizer))
         return await profiles.profile(opened.subject, form)
 

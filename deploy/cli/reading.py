@@ -232,11 +232,7 @@ async def _with_read_model(
     ask: Callable[[ReadModel, Embedder, UUID | None, Settings], Awaitable[Answer]],
 ) -> Answer:
     async with one_user(tenant, user) as opened:
-        if opened.paused:
-            click.echo(
-                "note: the user has paused memory: through the API nothing is recalled for them",
-                err=True,
-            )
+        opened.tell_pause()
         records = ModelRecords(opened.read_model, erased_among=opened.keyring.erased_among)
         verified = VerifiedEmbedder(opened.embedder, records)
         return await ask(opened.read_model, verified, opened.subject, opened.settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -36,6 +36,19 @@ BECAME: Final[Mapping[Closing, str]] = {
 }
 """What a fact came to, by how its record closed."""
 
+
+class Usual(NamedTuple):
+    """What is remembered where nothing else is said."""
+
+    kind: MemoryKind
+    slot: Slot
+
+
+USUAL_OF_SYSTEM: Final = Usual(kind=MemoryKind.EPISODIC, slot=Slot.EVENT)
+"""A system tells what happened there."""
+USUAL_OF_PERSON: Final = Usual(kind=MemoryKind.SEMANTIC, slot=Slot.NOTE)
+"""A person tells what is so: the same that the tool ``remember`` of the MCP server takes it for."""
+
 _REMEMBERED: Final = (Closing.STORED, Closing.NOTHING_FOUND)
 
 
@@ -48,16 +61,12 @@ _REMEMBERED: Final = (Closing.STORED, Closing.NOTHING_FOUND)
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in MemoryKind]),
-    default=MemoryKind.EPISODIC.value,
-    show_default=True,
-    help="What sort of statement it is.",
+    help="What sort of statement it is; by default episodic, with --person semantic.",
 )
 @click.option(
     "--slot",
     type=click.Choice([slot.value for slot in Slot]),
-    default=Slot.EVENT.value,
-    show_default=True,
-    help="The attribute that it states.",
+    help="The attribute that it states; by default event, with --person note.",
 )
 @click.option("--about", default=ABOUT_USER, show_default=True, help="user, or of whom it speaks.")
 @click.option(
@@ -88,8 +97,8 @@ def remember(
     person: bool,
     pinned: bool,
     actor: str | None,
-    kind: str,
-    slot: str,
+    kind: str | None,
+    slot: str | None,
     about: str,
     importance: int,
     client_id: str | None,
@@ -97,11 +106,12 @@ def remember(
     as_json: bool,
 ) -> None:
     """Remember CONTENT, which one of your systems knows or a person states: POST /v1/memories."""
+    usual = USUAL_OF_PERSON if person else USUAL_OF_SYSTEM
     told: dict[str, Any] = {
         "user_id": clean_identifier("--user", user),
         "content": content,
-        "kind": MemoryKind(kind),
-        "slot": Slot(slot),
+        "kind": usual.kind if kind is None else MemoryKind(kind),
+        "slot": usual.slot if slot is None else Slot(slot),
         "about": about,
         "importance": importance,
         "client_id": client_id,

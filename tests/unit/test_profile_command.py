@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
 
 from deploy.cli import main
 from deploy.cli import profile as verb
-from projections.profile import Profile, ProfileSection
+from deploy.cli.one_user import OneUser
+from projections.profile import Profile, Profiles, ProfileSection
 from projections.recalled import TokenUse
 from schemas.injection import InjectionForm
+from schemas.settings import Settings
 
 BLOCK = "<memledger-notes>\n- 2026-03-01: Lives in Pune\n</memledger-notes>"
 
@@ -57,3 +62,29 @@ def test_json_tells_all_that_the_api_does(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_form_that_is_a_message_is_unusable_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, "--format", "anthropic").exit_code == 2
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_that_the_user_has_paused_memory_is_told_beside_the_block(
+    monkeypatch: pytest.MonkeyPatch, *, paused: bool
+) -> None:
+    @asynccontextmanager
+    async def opened(*_: str) -> AsyncIterator[OneUser]:
+        stores = {name: cast("Any", None) for name in ("embedder", "keyring", "read_model")}
+        yield OneUser(settings=Settings(), subject=None, paused=paused, **stores)
+
+    async def nothing(*_: object) -> Profile:
+        return Profile(
+            memories=(),
+            left_out={},
+            digest="0" * 64,
+            tokens=TokenUse(used=0, budget=1_499, counter="estimate", exact=False),
+            generation="g1",
+            block="",
+        )
+
+    monkeypatch.setattr(verb, "one_user", opened)
+    monkeypatch.setattr(Profiles, "profile", nothing)
+    ran = CliRunner().invoke(main, ["profile", "--user", "ann"])
+    assert ran.exit_code == 0, ran.stderr
+    assert ("has paused memory" in ran.stderr) is paused

@@ -67,15 +67,17 @@ def test_a_fact_is_an_event_of_the_user_unless_it_is_told_otherwise(asked: list[
     assert (changed.kind, changed.slot, changed.client_id) == (MemoryKind.SEMANTIC, Slot.NOTE, "m")
 
 
-def test_what_a_person_states_needs_no_system(asked: list[Any]) -> None:
+def test_what_a_person_states_needs_no_system_and_is_a_fact_until_it_is_changed(
+    asked: list[Any],
+) -> None:
     ran = run("Is vegan", "--user", "ann", "--person", "--pinned", "--actor", "eve")
     assert ran.exit_code == 0, ran.stderr
     ((_, statement, _),) = asked
     assert statement == StatementInput(
         user_id="ann",
         content="Is vegan",
-        kind=MemoryKind.EPISODIC,
-        slot=Slot.EVENT,
+        kind=MemoryKind.SEMANTIC,
+        slot=Slot.NOTE,
         about="user",
         importance=3,
         pinned=True,
