@@ -146,7 +146,8 @@ class CurationAppender:
 def unknown_memory() -> UnknownMemory:
     """Return the error for a memory that a user does not have, whoever else may have it."""
     return UnknownMemory(
-        "nothing is stored under this id of the user: take a memory_id from GET /v1/memories"
+        "nothing is stored under this id of the user: take a memory_id from GET /v1/memories or "
+        "`memledger memories`"
     )
 
 

@@ -245,7 +245,8 @@ class Memories:
 def unknown_memory() -> UnknownMemory:
     """Return the error for a memory that a user does not have, whoever else may have it."""
     return UnknownMemory(
-        "nothing is stored under this id of the user: take a memory_id from GET /v1/memories"
+        "nothing is stored under this id of the user: take a memory_id from GET /v1/memories or "
+        "`memledger memories`"
     )
 
 

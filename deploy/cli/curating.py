@@ -16,7 +16,7 @@ from deploy.cli.appending import (
     append_and_see_through,
 )
 from deploy.cli.carried_out import wait_option, with_rules
-from deploy.cli.output import json_option, print_json
+from deploy.cli.output import json_option, print_json, shown
 from deploy.cli.reading import user_options
 from producers.curations_input import (
     CorrectionInput,
@@ -144,7 +144,8 @@ def delete(*, yes: bool, **asked: Unpack[_Asked]) -> None:
     """Delete MEMORY_ID with every version of it; said before, it is not stored again."""
     told = clean_deletion(DeletionInput(**_told(asked)))
     if not yes:
-        click.confirm("delete it, with every version of it?", abort=True, err=True)
+        named = f"{shown(asked['memory_id'])} of {shown(told.user_id)}"
+        click.confirm(f"delete {named}, with every version of it?", abort=True, err=True)
     tenant = clean_identifier("--tenant", asked["tenant"])
 
     async def append(appenders: Appenders) -> Appended:

@@ -73,7 +73,8 @@ def turns(
         print_json({"user": user, **asdict(page)})
     elif not page.turns:
         earlier = "" if before is None else f" in front of {before}"
-        click.echo(f"no turns of this user{earlier}{'' if closing == ALL else f' are {closing}'}")
+        closed = "" if closing == ALL else f" are {closing}"
+        click.echo(f"no turns of this user{earlier}{closed}: ids are matched exactly")
     else:
         _print_page(page)
 

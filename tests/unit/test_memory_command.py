@@ -99,6 +99,7 @@ def test_a_pin_is_set_and_taken_off(desk: Desk, verb: str, told: str, *, pinned:
 def test_a_deletion_asks_first(desk: Desk) -> None:
     refused = run("delete", *WHOSE, answer="n\n")
     assert (refused.exit_code, desk.decided) == (1, [])
+    assert "delete m1 of ann, with every version of it?" in refused.stderr
     agreed = run("delete", *WHOSE, answer="y\n")
     assert agreed.exit_code == 0, agreed.stderr
     assert agreed.stdout.endswith("deleted\n")

@@ -122,7 +122,7 @@ def test_an_empty_list_says_of_what_there_is_none(turns: Turns) -> None:
     turns.held = TurnPage(turns=(), more=False)
     assert "no turns of this user are flagged" in run("turns", "--closing", "flagged").stdout
     assert "in front of 3:4" in run("turns", "--before", "3:4").stdout
-    assert run("turns").stdout == "no turns of this user\n"
+    assert run("turns").stdout == "no turns of this user: ids are matched exactly\n"
 
 
 def test_a_turn_tells_how_it_closed_and_what_was_refused_why(turns: Turns) -> None:
