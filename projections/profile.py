@@ -16,9 +16,10 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from projections.injection import NoteLine, line_of, write_block
+from projections.injection import NoteLine, line_of, note, write_block
 from projections.read_model import ReadModel
 from projections.reading import Row, read_rows
+from projections.recall_selection import tokens_of_frame
 from projections.recalled import TokenUse
 from schemas.clock import utc_now
 from schemas.database import load_queries
@@ -193,9 +194,16 @@ class Profiles:
     ) -> list[ProfileMemory]:
         """Return those for which there is room, in order; one that is too long costs no other."""
         taken: list[ProfileMemory] = []
+        room = self._tokens_max - tokens_of_frame(self._tokens)
         for memory in candidates:
-            if self._tokens.count(_block([*taken, memory], form)) <= self._tokens_max:
+            # Line by line, since to count the block again for each one would keep others waiting.
+            cost = self._tokens.count("\n" + note(memory, form))
+            if cost <= room:
                 taken.append(memory)
+                room -= cost
+        # A tokenizer may find more in a block than in its lines.
+        while taken and self._tokens.count(_block(taken, form)) > self._tokens_max:
+            taken.pop()
         return taken
 
 
