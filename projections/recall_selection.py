@@ -89,18 +89,19 @@ def _sorts(held: Held, policy: Policy) -> list[tuple[Verdict, list[int], int]]:
     safety, rule = held.safety, held.procedural & ~held.safety & ~held.pinned
     newest, important = -held.valid_from_s, -held.importance
     return [
-        (Verdict.SAFETY, _ordered(safety, newest), policy.safety),
-        (Verdict.PINNED, _ordered(held.pinned & ~safety, -held.pinned_s), policy.pins),
-        (Verdict.RULE, _ordered(rule, newest, important), policy.rules),
+        (Verdict.SAFETY, _ordered(held, safety, newest), policy.safety),
+        (Verdict.PINNED, _ordered(held, held.pinned & ~safety, -held.pinned_s), policy.pins),
+        (Verdict.RULE, _ordered(held, rule, important, newest), policy.rules),
     ]
 
 
-def _ordered(among: NDArray[np.bool_], *keys: NDArray[np.generic]) -> list[int]:
-    """Return places, ordered by the last key, then the one before it."""
-    places = np.flatnonzero(among)
-    order = np.lexsort([key[places] for key in keys])
-    found: list[int] = places[order].tolist()
-    return found
+def _ordered(held: Held, among: NDArray[np.bool_], *keys: NDArray[np.generic]) -> list[int]:
+    """Return places, ordered by the first key, then the next one, at last by id.
+
+    Where rows lie in the table, which a rebuild changes, must not tell what a cap cuts.
+    """
+    places = np.flatnonzero(among).tolist()
+    return sorted(places, key=lambda place: (*(key[place] for key in keys), held.id_bytes(place)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.recall_explanation import Verdict
 from projections.recall_policies import Policy, shipped
-from projections.recall_selection import READ_MAX, tokens_of_frame
+from projections.recall_selection import READ_MAX, rank, tokens_of_frame
 from schemas.memory import MemoryKind
 from schemas.slots import Slot
-from tests.support.recall_scene import Note, WordCounter, places, selected
+from tests.support.recall_scene import Note, WordCounter, places, selected, weighed
 
 GATED = shipped()["gated"]
 _FRAME_TOKENS = tokens_of_frame(WordCounter())
@@ -76,6 +79,20 @@ class TestAlways:
         _, result = selected(Policy(pins=2), *pins, safe)
         assert 20 in places(result)
         assert result.left_out.pins == 18
+
+    @pytest.mark.parametrize("sort", ["pins", "safety", "rules"])
+    def test_of_equal_ones_the_ids_tell_what_a_cap_cuts_and_not_where_rows_lie(
+        self, sort: str
+    ) -> None:
+        note = {"pins": _pin(), "safety": ALLERGY, "rules": RULE}[sort]
+        worth = weighed(GATED, *[note] * 4)
+        ids = np.arange(4)
+        size = len(worth.held._facts) // 4
+        facts = [worth.held._facts[size * place : size * (place + 1)] for place in ids]
+        for lie in (ids, ids[::-1]):
+            held = replace(worth.held, _facts=b"".join(facts[number] for number in lie))
+            ranked = rank(replace(worth, held=held), Policy.model_validate({sort: 2}), limit=1)
+            assert [held.memory_id(place).int for place in ranked.always] == [0, 1]
 
 
 class TestBudget:
