@@ -37,8 +37,9 @@ def read_question(content: bytearray, model: type[Question], *, needs: str) -> Q
     unknown = [name for name in body if name not in model.model_fields]
     if unknown:
         # Names alone: the validator looks at no value where a name is not even text.
+        known = {"known": ", ".join(model.model_fields)}
         raise RequestValidationError(
-            [{"type": "extra_forbidden", "loc": ("body", name)} for name in unknown]
+            [{"type": "extra_forbidden", "loc": ("body", name), "ctx": known} for name in unknown]
         )
     try:
         return model.model_validate(body)

@@ -354,8 +354,10 @@ def _described(error: Mapping[str, Any]) -> dict[str, str]:
     if error["type"] == "json_invalid":
         return _field_error("body", "is not JSON", "send one JSON object encoded as UTF-8")
     if error["type"] == "extra_forbidden":
+        known = error.get("ctx", {}).get("known")
+        listed = "" if known is None else f"; known are {known}"
         return _field_error(
-            shown_name(name), "is not a known field", "remove it, or check its spelling"
+            shown_name(name), "is not a known field", f"remove it, or check its spelling{listed}"
         )
     return _field_error(name, *_problem_and_remedy(error))
 

@@ -75,3 +75,11 @@ def test_a_question_that_announces_too_much_is_refused_unread() -> None:
 
 def test_a_question_that_breaks_off_is_no_failure_of_the_server() -> None:
     assert asyncio.run(post_broken(_app(), "/v1/recall", JSON)) == 400
+
+
+def test_a_field_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    response = _post(b'{"user": "u", "query": "q", "top_k": 3}', JSON)
+    assert response.status_code == 422
+    first, second = response.json()["errors"]
+    assert (first["field"], second["field"]) == ("user", "top_k")
+    assert "known are user_id, query, limit, " in first["remedy"]
