@@ -12,5 +12,5 @@ from deploy.cli.verbs import VerbGroup
 def main() -> None:
     """Long-term memory for fleets of chat assistants, kept as a ledger.
 
-    Every verb takes --json. Exit status: 0 done, 1 failed, 2 unusable input.
+    Every verb but mcp takes --json. Exit status: 0 done, 1 failed, 2 unusable input.
     """

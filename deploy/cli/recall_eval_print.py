@@ -20,7 +20,7 @@ _COLUMNS: Final = (
     "foreign",
     "harmful",
     "tokens",
-    "p95",
+    "tokens p95",
 )
 
 

@@ -177,4 +177,11 @@ def main(user_id: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    unset = [name for name in ("ANTHROPIC_API_KEY", "MEMLEDGER_API_KEY") if name not in os.environ]
+    if unset:
+        sys.exit(f"set {' and '.join(unset)}")
+    match sys.argv:
+        case [_, user_id]:
+            main(user_id)
+        case _:
+            sys.exit("name the user: python chat_loop.py ann")
