@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml requirements/lock.txt
 
 demo: install
 	@$(BIN)/memledger demo
+	@echo "to go on: README.md, 'The first five minutes'; the command is $(BIN)/memledger"
 
 # A process that ended in the middle of a test is not replaced: its successor would run the same test.
 # Python keeps what it compiled, whatever the environment says: hundreds of processes are started.
