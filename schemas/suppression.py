@@ -1,8 +1,8 @@
 """What a person deleted or corrected, as keys under which the same is found when it is said again.
 
-A key does not hold the words that it stands for, so that it may stay when they are gone; but it has no
-secret, so whoever has it and guesses the words can tell that they were these. Words that were said
-before the decision are not stored again under any of the keys; said after it they are.
+A key does not hold the words that it stands for, so that it may stay when they are gone; but it has
+no secret, so whoever has it and guesses the words can tell that they were these. Words that were
+said before the decision are not stored again under any of the keys; said after it they are.
 """
 
 from __future__ import annotations
