@@ -126,8 +126,12 @@ def memory_server(client: GatewayClient, identify: Identify) -> MCPServer[Any]:
         ] = ABOUT_USER,
     ) -> Done:
         """Remember a fact, since the user asked for it. It outranks what was noted from chats."""
+        caller = identify()
+        # The gateway takes what a person states all the same; here it is a model that states it.
+        if await _asked(client.is_paused(caller)):
+            raise ToolError("the user has paused memory, so nothing is noted: go on without it")
         fact = {"content": content, "kind": kind, "slot": "note", "about": about}
-        await _asked(client.remember(identify(), fact))
+        await _asked(client.remember(caller, fact))
         return Done(
             accepted=True, detail="taken in; it can be found once it was processed, in a moment"
         )

@@ -22,7 +22,6 @@ from schemas.errors import (
     LogUnavailable,
     RateLimited,
     ReadModelUnavailable,
-    UserPaused,
 )
 from tests.unit.mcp.gateway_fake import FakeGateway
 
@@ -204,10 +203,10 @@ def test_a_paused_user_is_told_as_such() -> None:
         listed = _content(await client.call_tool("list_memories", {}))
         assert (found["notes"], found["why_empty"]) == ([], "paused")
         assert (listed["notes"], listed["why_empty"]) == ([], "paused")
-        gateway.failure = UserPaused("the user has paused memory")
         result = await client.call_tool("remember", {"content": "x"})
         assert result.is_error
         assert "paused memory" in _said(result)
+        assert [it["content"] for it in gateway.held["acme", "ann"]] == ["likes tea"]
 
     _play(act)
 
