@@ -96,6 +96,7 @@ _WHY: Final[Mapping[RejectionReason, str]] = {
     RejectionReason.NOT_WORTH_KEEPING: "is not worth keeping",
     RejectionReason.ALREADY_PAST: "is over already",
     RejectionReason.SUPPRESSED: "was deleted before",
+    RejectionReason.UNKNOWN_MEMORY: "is about a note that is not held any more",
     RejectionReason.CURATED: "differs from what you noted yourself",
     RejectionReason.CONTRADICTION: "contradicts what is noted",
 }

@@ -127,10 +127,12 @@ def test_of_several_reasons_the_gravest_is_told_and_each_once() -> None:
             (RejectionReason.NOT_WORTH_KEEPING, RejectionReason.PASSWORD),
             (RejectionReason.PASSWORD,),
             (RejectionReason.INVALID_ITEM,),
+            (RejectionReason.UNKNOWN_MEMORY,),
         ],
     ) == (
         "Not noted: something that looks like a password",
         "Not noted: something that cannot be noted for certain",
+        "Not noted: something that is about a note that is not held any more",
     )
 
 
