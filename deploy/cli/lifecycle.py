@@ -16,6 +16,7 @@ from rich.console import Console
 
 from deploy.cli.output import json_option, print_json
 from deploy.cli.status import parts_of, print_parts
+from deploy.cli.unknown_settings import unknown_settings
 from deploy.home import Home, RunState
 from deploy.supervisor.children import end, is_alive
 from deploy.supervisor.log_mark import require_fitting_broker
@@ -73,6 +74,8 @@ def up(
     home = Home(settings.home).make()
     require_fitting_broker(settings, home)
     announce = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    for note in unknown_settings(os.environ):
+        announce.print(f"note: {note}")
     supervisor = None
     if supervisor_holds(home):
         if not detach:
