@@ -37,6 +37,7 @@ SKEW_S: Final = 30
 end, and may have been made so far in the future."""
 
 PREFIX: Final = "mlu_"
+_API_KEY_PREFIX: Final = "mlk_"  # that of schemas.keyring.api_keys
 TOKEN_CHARACTERS_MAX: Final = 8_192
 """No token is longer: the longest user id and tenant's name have 2,848 bytes in UTF-8, or as many
 characters that JSON escapes. What is longer is not looked at."""
@@ -234,7 +235,9 @@ def _parts(token: str) -> tuple[str, bytes]:
         decoded = _decoded(signature)
     if decoded is None:
         raise InvalidUserToken(
-            f"a user token looks like {PREFIX}<claims>.<signature>: send it whole"
+            "an API key opens nothing here: send a user token, made by POST /v1/user-tokens"
+            if token.startswith(_API_KEY_PREFIX)
+            else f"a user token looks like {PREFIX}<claims>.<signature>: send it whole"
         )
     return signed, decoded
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from schemas.errors import InvalidApiKey
+from schemas.user_tokens import is_user_token
 
 _TOKEN: Final = re.compile(r"mlk_([0-9a-f]{16})_([0-9a-f]{64})")
 
@@ -40,7 +41,11 @@ class ApiKey:
         """
         match = _TOKEN.fullmatch(token)
         if match is None:
-            raise InvalidApiKey("an API key looks like mlk_<16 digits>_<64 digits>: send it whole")
+            raise InvalidApiKey(
+                "a user token opens only /v1/me or /mcp: send the API key"
+                if is_user_token(token)
+                else "an API key looks like mlk_<16 digits>_<64 digits>: send it whole"
+            )
         return ApiKey(key_id=match[1], secret=match[2])
 
     @property

@@ -48,3 +48,8 @@ def test_token_that_spells_no_key_is_invalid_and_not_repeated(token: str) -> Non
     with pytest.raises(InvalidApiKey, match="looks like mlk_") as caught:
         ApiKey.parse(token)
     assert "0" * 32 not in str(caught.value)
+
+
+def test_a_user_token_in_place_of_a_key_is_told_apart() -> None:
+    with pytest.raises(InvalidApiKey, match="a user token opens only"):
+        ApiKey.parse("mlu_abc.def")

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.errors import InvalidInput, InvalidUserToken, KeyMissing
+from schemas.keyring.api_keys import ApiKey
 from schemas.keyring.signing import SigningKeys
 from schemas.user_tokens import (
     LIFETIME_DEFAULT_S,
@@ -293,3 +294,8 @@ def _bytes(text: str) -> bytes:
 
 def _text(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def test_an_api_key_in_place_of_a_token_is_told_apart() -> None:
+    with pytest.raises(InvalidUserToken, match="an API key opens nothing here"):
+        tokens().verify(ApiKey.new().token, Audience.PAGE)
