@@ -156,7 +156,8 @@ def _print_file(file: _Imported, *, alone: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Note]:
-    """Show a bar for each file on standard error while it is read."""
+    """Show a bar for each file on standard error while it is read, where that is a terminal."""
+    console = Console(stderr=True)
     progress = Progress(
         BarColumn(),
         DownloadColumn(),
@@ -165,8 +166,9 @@ def _progress() -> Iterator[Note]:
             "{task.fields[refused]} refused"
         ),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,  # which else gets an empty line
     )
     tasks: dict[GivenFile, TaskID] = {}
 

@@ -60,6 +60,7 @@ def test_an_import_needs_one(tmp_path: Path) -> None:
     ran = run(lines_in(tmp_path / "turns", LINE))
     assert ran.exit_code == 2
     assert "start it with `memledger up" in ran.stderr
+    assert ran.stderr.startswith("memledger: "), "an empty line where no bar is shown"
 
 
 def test_a_dry_run_for_people_names_users_and_lines(tmp_path: Path) -> None:
