@@ -253,7 +253,9 @@ def test_what_was_served_for_a_turn_is_told_again_to_the_byte(
 
 async def _listed(connection: Any, mode: Literal["auto", "legacy"]) -> list[str]:
     async with McpClient(connection, mode=mode) as assistant:
-        answer = await assistant.call_tool("list_memories", {"user_id": "noa"})
+        refused = await assistant.call_tool("list_memories", {"user_id": "noa"})
+        assert refused.is_error
+        answer = await assistant.call_tool("list_memories", {})
         assert not answer.is_error, answer.content
         assert answer.structured_content is not None
         return [note["content"] for note in answer.structured_content["notes"]]
