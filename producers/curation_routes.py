@@ -143,6 +143,6 @@ _DELETION_PARAMETERS: Final[tuple[dict[str, Any], ...]] = tuple(
         ("user_id", "Whose memory it is."),
         ("reason", "Why; it stays in the log."),
         ("actor", "Who decided, as you name them; without it, the id of the API key."),
-        ("id", "Your id of this decision, unique for the user: sent again, it counts once."),
+        ("id", "Your id of this deletion of this memory: sent again, it counts once."),
     )
 )

@@ -14,6 +14,7 @@ from producers.subject_records import Appended, Draft, SubjectRecords, appended_
 from producers.subject_records import sealed_at_its_time as sealed
 from schemas.clock import utc_now
 from schemas.commands import (
+    AboutMemory,
     CuratedMemory,
     Curation,
     Decision,
@@ -154,7 +155,12 @@ def unknown_memory() -> UnknownMemory:
 def _sealed(
     decision: Decision, actor: str, client_id: str | None, now: datetime, keys: SubjectKeys
 ) -> tuple[UUID, SealedRecord]:
-    record_id = curation_id(keys.id_secret, client_id)
+    about = (
+        (decision.decision, decision.memory.memory_id)
+        if isinstance(decision, AboutMemory)
+        else None
+    )
+    record_id = curation_id(keys.id_secret, client_id, about)
     record = Curation(
         turn_id=record_id,
         source=Source.CURATION,

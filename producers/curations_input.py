@@ -73,7 +73,7 @@ class CorrectionBody(Body):
     id: Annotated[
         str | None,
         Field(
-            description="Your id of this decision, unique for the user: sent again, it counts "
+            description="Your id of this decision about this memory: sent again, it counts "
             "once. Without it, or an Idempotency-Key, every request is a new one."
         ),
     ] = None

@@ -64,17 +64,27 @@ def file_command_id(id_secret: bytes, client_id: str | None) -> UUID:
     return UUID(bytes=hmac.digest(id_secret, message, hashlib.sha256)[:16])
 
 
-def curation_id(id_secret: bytes, client_id: str | None) -> UUID:
+def curation_id(
+    id_secret: bytes, client_id: str | None, about: tuple[str, UUID] | None = None
+) -> UUID:
     """Return the id of a person's decision about memories.
+
+    What is decided, and about which memory, is part of it: else a deletion under the id that a
+    correction had, or that of another memory, would count as that one again and be lost.
 
     Args:
         id_secret: the subject's 32-byte secret.
         client_id: the client's own id of the decision; ``None`` makes every append another one.
+        about: of what kind the decision is, and the memory that it names; ``None`` for a statement,
+            which names none.
     """
     if client_id is None:
         return uuid4()
-    message = b"".join(_framed(b"curation", client_id.encode()))
-    return UUID(bytes=hmac.digest(id_secret, message, hashlib.sha256)[:16])
+    parts = [b"curation", client_id.encode()]
+    if about is not None:
+        kind, memory = about
+        parts += [kind.encode(), memory.bytes]
+    return UUID(bytes=hmac.digest(id_secret, b"".join(_framed(*parts)), hashlib.sha256)[:16])
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -50,6 +50,11 @@ STATEMENT = {
 }
 
 
+def replace_id(memory: CuratedMemory, memory_id: UUID) -> CuratedMemory:
+    """Return the same memory under another id."""
+    return memory.model_copy(update={"memory_id": memory_id})
+
+
 class Site(Api):
     """The routes with one memory of one user."""
 
@@ -262,11 +267,28 @@ class TestRetries:
             site.patch({"content": "Lives in Bern", "id": "d1"}),
             site.patch({"content": "Lives in Bern"}, **{"idempotency-key": "d1"}),
             site.patch({"content": "Lives in Bern", "id": "d1"}, **{"idempotency-key": "d1"}),
-            site.delete(id="d1"),
-            site.send("/v1/memories", STATEMENT | {"id": "d1"}),
         ]
         assert {answer.status_code for answer in answers} == {202}
         assert len({answer.json()["turn_id"] for answer in answers}) == 1
+        deletions = [site.delete(id="d1") for _ in range(2)]
+        assert len({answer.json()["turn_id"] for answer in deletions}) == 1
+        statements = [site.send("/v1/memories", STATEMENT | {"id": "d1"}) for _ in range(2)]
+        assert len({answer.json()["turn_id"] for answer in statements}) == 1
+
+    def test_another_decision_under_the_same_id_is_one_of_its_own(self) -> None:
+        """A deletion that counted as what was decided before under its id would be lost."""
+        site = Site()
+        other = replace_id(MEMORY, UUID(int=8))
+        site.held["acme", "ann", other.memory_id] = other
+        answers = [
+            site.send("/v1/memories", STATEMENT | {"id": "d1"}),
+            site.patch({"content": "Lives in Bern", "id": "d1"}),
+            site.patch({"pinned": True, "id": "d1"}),
+            site.delete(id="d1"),
+            site.delete(f"/v1/memories/{other.memory_id}", id="d1"),
+        ]
+        assert {answer.status_code for answer in answers} == {202}
+        assert len({answer.json()["turn_id"] for answer in answers}) == len(answers)
 
     def test_without_one_every_request_is_a_new_decision(self) -> None:
         site = Site()
