@@ -148,7 +148,7 @@ SELECT
 FROM held;
 
 -- name: serve_then
--- Return some memories that weigh_then found, as they were known at known_at.
+-- Return some memories that weigh_then found, as they were known at known_at, as far as they still are.
 SELECT
     memory_id, lineage_id, kind, content, slot, about, importance, confidence, source, turn_id,
     quote, valid_from, valid_from_precision,
@@ -160,7 +160,9 @@ SELECT
     pinned_at IS NOT NULL AS pinned,
     CASE WHEN embedding_model = %(model)s THEN embedding END AS embedding
 FROM memories
-WHERE subject = %(subject)s AND memory_id = ANY (%(memory_ids)b::uuid[]);
+WHERE subject = %(subject)s
+    AND memory_id = ANY (%(memory_ids)b::uuid[])
+    AND (retracted_at IS NULL OR retracted_at > coalesce(%(known_at)s::timestamptz, 'infinity'));
 
 -- name: turns_closed
 -- Tell whether every turn of a subject at or below an offset is read and closed.

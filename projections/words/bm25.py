@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projections.words.analysis import Word
-from projections.words.postings import Postings
+from projections.words.postings import Matches, Postings
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -50,8 +50,9 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
     bm25, matched = np.zeros(memories), np.zeros(memories)
     holding: list[NDArray[np.int64]] = []
     total = 0.0
+    matches = postings.of(form for word in words for form in word.forms)
     for word in words:
-        rows, counts = _found(word, postings)
+        rows, counts = _found(word, matches, memories)
         # Never negative, as a word in more than half of all memories would otherwise make it.
         weight = math.log1p((memories - len(rows) + 0.5) / (len(rows) + 0.5))
         bm25[rows] += weight * counts * (K1 + 1) / (counts + norm[rows])
@@ -63,12 +64,14 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
     return WordScores(bm25=bm25, share=share, holding=holding)
 
 
-def _found(word: Word, postings: Postings) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+def _found(
+    word: Word, matches: Matches, memories: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Return which memories hold a word, and how often; of its forms the one that comes more."""
-    rows, counts = postings.holding(word.forms[0])
+    rows, counts = matches.holding(word.forms[0])
     for form in word.forms[1:]:
-        others, more = postings.holding(form)
-        both = np.zeros(len(postings.lengths), dtype=np.uint32)
+        others, more = matches.holding(form)
+        both = np.zeros(memories, dtype=np.uint32)
         both[rows] = counts
         both[others] = np.maximum(both[others], more)
         rows = np.flatnonzero(both)

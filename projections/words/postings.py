@@ -7,6 +7,7 @@ rows, one behind the other, can be told apart without a list of their lengths.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -23,6 +24,9 @@ _COUNT_MAX: Final = 15
 _COUNT_BITS: Final = 4
 _NUMBER_BYTES: Final = 4
 _HEADER_NUMBERS: Final = 2
+
+_LOW_BITS: Final = 0xFFFF
+"""The bits of a form that are looked at first: a table of them all stays in the cache."""
 
 # nbtree's BTMaxItemSize of 8 KiB pages: an entry of recall's index holds no more.
 _ENTRY_BYTES_MAX: Final = 2_704
@@ -75,13 +79,40 @@ class Postings:
     counts: NDArray[np.uint32]
     begins: NDArray[np.int64]
 
-    def holding(self, form: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return which memories hold a form, and how often."""
-        at = np.flatnonzero(self.forms == form)
+    def of(self, forms: Iterable[int]) -> Matches:
+        """Return where some forms stand, and perhaps a few others.
+
+        Each number is looked at once, however many forms there are: a page that is asked with has
+        more than a hundred words.
+        """
+        wanted = np.zeros(_LOW_BITS + 1, dtype=bool)
+        wanted[[form & _LOW_BITS for form in forms]] = True
+        at = np.flatnonzero(wanted[self.forms & np.uint32(_LOW_BITS)])
         rows = np.searchsorted(self.begins, at, side="right") - 1
         # What stands in front of a memory's forms is none of them.
         posted = at - self.begins[rows] >= _HEADER_NUMBERS
-        return rows[posted], self.counts[at[posted]]
+        at = at[posted]
+        return Matches(rows=rows[posted], forms=self.forms[at], counts=self.counts[at])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matches:
+    """Where forms stand; the arrays have one element for each place.
+
+    Attributes:
+        rows: in which memory.
+        forms: which form.
+        counts: how often it occurs there.
+    """
+
+    rows: NDArray[np.int64]
+    forms: NDArray[np.uint32]
+    counts: NDArray[np.uint32]
+
+    def holding(self, form: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return which memories hold a form, and how often."""
+        at = np.flatnonzero(self.forms == form)
+        return self.rows[at], self.counts[at]
 
 
 def unpacked_words(packed: bytes) -> Postings:

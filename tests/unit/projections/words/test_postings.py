@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ def test_what_stands_in_front_of_the_words_of_a_memory_is_no_word() -> None:
     begins = [number >> 4 for number in (0, 2)]  # how it begins, and one word and one
     for form in begins:
         assert form not in document_words("tea").counts
-        rows, counts = unpacked_words(packed).holding(form)
+        rows, counts = unpacked_words(packed).of([form]).holding(form)
         assert (rows.tolist(), counts.tolist()) == ([], [])
 
 
@@ -58,3 +59,25 @@ def test_of_a_long_text_the_first_words_are_kept_and_its_whole_length() -> None:
     found = unpacked_words(packed_words(text, 384))
     assert found.forms[2:].tolist() == list(document_words(text).counts)[: forms_max(384)]
     assert found.lengths.tolist() == [1_000]
+
+
+_FORMS = st.integers(0, 3).flatmap(
+    # Some are alike in their low bits.
+    lambda low: st.integers(0, 3).map(lambda high: (high << 20) | low)
+)
+
+
+@given(st.lists(st.lists(_FORMS, max_size=6, unique=True), max_size=8), st.sets(_FORMS))
+def test_forms_are_found_where_they_stand_and_nowhere_else(
+    memories: list[list[int]], asked: set[int]
+) -> None:
+    numbers = [
+        number
+        for forms in memories
+        for number in (0, len(forms) + 1, *((form << 4) | 1 for form in forms))
+    ]
+    matches = unpacked_words(np.array(numbers, dtype="<u4").tobytes()).of(asked)
+    for form in asked:
+        rows, counts = matches.holding(form)
+        assert rows.tolist() == [row for row, forms in enumerate(memories) if form in forms]
+        assert counts.tolist() == [1] * len(rows)
