@@ -14,6 +14,7 @@ from schemas.keyring import SubjectKeys
 from schemas.log.sealed import LogRecord, open_record
 from schemas.records import Turn
 from schemas.sealing import Header
+from schemas.suppression import SuppressionKeying
 
 Cause: TypeAlias = Turn | Curation | SessionEnd | ConsolidationStart
 """What a record of the turns topic may be; its outcome says what became of it."""
@@ -42,6 +43,11 @@ class Opened:
     cause: Cause
     until_applied: ExitStack
     at_stake: AtStake
+
+    @property
+    def keying(self) -> SuppressionKeying:
+        """What makes the keys of what its subject deleted or corrected."""
+        return SuppressionKeying.of_subject(self.keys.id_secret)
 
 
 def open_cause(record: LogRecord, header: Header, keys: SubjectKeys) -> Cause:

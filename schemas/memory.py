@@ -171,15 +171,23 @@ def statement_key(kind: MemoryKind, about: str, content: str, valid_from: dateti
     """Return the 16-byte key under which two statements count as the same one.
 
     Case, spacing, punctuation and Unicode form do not matter. An episode is bound to its time: the
-    same words said at another time are another episode.
+    same words said at another time are another episode. It has no secret: whoever has it can try
+    words, so it stands nowhere but beside the words themselves.
     """
     digest = blake2b(digest_size=16, person=b"ml-statement")
-    moment = valid_from.astimezone(UTC).isoformat() if kind is MemoryKind.EPISODIC else ""
-    for part in (kind.value, folded(about), folded(content), moment):
+    for part in statement_parts(kind, about, content, valid_from):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)
     return digest.digest()
+
+
+def statement_parts(
+    kind: MemoryKind, about: str, content: str, valid_from: datetime
+) -> tuple[str, ...]:
+    """Return what of a statement counts when two are compared: what its key is a digest of."""
+    moment = valid_from.astimezone(UTC).isoformat() if kind is MemoryKind.EPISODIC else ""
+    return (kind.value, folded(about), folded(content), moment)
 
 
 def folded(text: str) -> str:

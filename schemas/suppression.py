@@ -1,26 +1,36 @@
 """What a person deleted or corrected, as keys under which the same is found when it is said again.
 
-A key does not hold the words that it stands for, so that it may stay when they are gone; but it has
-no secret, so whoever has it and guesses the words can tell that they were these. Words that were
-said before the decision are not stored again under any of the keys; said after it they are.
+A key does not hold the words that it stands for, so that it may stay when they are gone, and it is
+made under a secret of the subject: whoever has the key alone cannot try whether guessed words are
+these, nor whether two subjects deleted the same. Words that were said before the decision are not
+stored again under any of the keys; said after it they are.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from typing import Annotated, Final, Protocol
 from uuid import UUID
 
 from pydantic import Field
 
-from schemas.memory import MemoryKind, folded, statement_key
+from schemas.memory import MemoryKind, folded, statement_parts
 from schemas.slots import SINGLE_VALUED, Slot
 
 KEY_BYTES: Final = 16
+SECRET_BYTES: Final = 32
 
 SuppressionKey = Annotated[bytes, Field(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 """16 bytes: the key of a statement, or of the words that caused one."""
+
+Form = tuple[str, ...]
+"""What of a statement counts when it is compared, its words folded; never to be stored."""
+
+_CONTEXT: Final = b"memledger suppressions"
+"""Parts the secret from whatever else is derived from a subject's."""
 
 _LASTING: Final = (MemoryKind.SEMANTIC, MemoryKind.PROCEDURAL)
 
@@ -50,8 +60,62 @@ class Statement(Protocol):
     def quote(self) -> str: ...  # noqa: D102 - as in a memory
 
 
-def stated_keys(stated: Statement) -> frozenset[bytes]:
-    """Return the keys of a statement: two statements that share one count as the same.
+@dataclass(frozen=True, slots=True)
+class SuppressionKeying:
+    """Makes the keys of one subject's suppressions.
+
+    Attributes:
+        secret: 32 bytes, of this subject and for this alone.
+
+    Raises:
+        ValueError: the secret has another length; an empty one would key nothing.
+    """
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the secret."""
+        if len(self.secret) != SECRET_BYTES:
+            raise ValueError(
+                f"the secret of suppressions has {len(self.secret)} bytes, not {SECRET_BYTES}: "
+                "make it with SuppressionKeying.of_subject"
+            )
+
+    @classmethod
+    def of_subject(cls, id_secret: bytes) -> SuppressionKeying:
+        """Return the keying of a subject.
+
+        Args:
+            id_secret: the subject's 32-byte secret, which the keyring holds.
+        """
+        return cls(hmac.digest(id_secret, _CONTEXT, hashlib.sha256))
+
+    def stated_keys(self, stated: Statement) -> frozenset[bytes]:
+        """Return the keys of a statement: two statements that share one count as the same."""
+        return frozenset(map(self._key, statement_forms(stated)))
+
+    def suppression_keys(self, stated: Statement) -> frozenset[bytes]:
+        """Return every key under which a statement is not stored again, that of its words too."""
+        return self.stated_keys(stated) | {self.words_key(stated.about, stated.content)}
+
+    def words_key(self, about: str, content: str) -> bytes:
+        """Return the key of words, whatever they are filed as and whenever they were true.
+
+        It is for what speaks of several times at once, as a memory does that stands for others.
+        """
+        return self._key(("words", folded(about), folded(content)))
+
+    def _key(self, form: Form) -> bytes:
+        digest = hashlib.blake2b(digest_size=KEY_BYTES, key=self.secret)
+        for part in form:
+            encoded = part.encode()
+            digest.update(len(encoded).to_bytes(4, "big"))
+            digest.update(encoded)
+        return digest.digest()
+
+
+def statement_forms(stated: Statement) -> frozenset[Form]:
+    """Return the forms of a statement: two statements that share one count as the same.
 
     The words of a fact count whether it is filed as a fact or as a rule; those of an episode with
     its time. A statement that another model words differently is found by what caused it: the value
@@ -59,36 +123,17 @@ def stated_keys(stated: Statement) -> frozenset[bytes]:
     Without evidence the turn is no cause.
     """
     kinds = _LASTING if stated.kind in _LASTING else (stated.kind,)
-    keys = {statement_key(it, stated.about, stated.content, stated.valid_from) for it in kinds}
+    forms: set[Form] = {
+        ("statement", *statement_parts(it, stated.about, stated.content, stated.valid_from))
+        for it in kinds
+    }
     if stated.quote:
-        keys.add(_source_key(stated))
-    return frozenset(keys)
+        forms.add(_source_form(stated))
+    return frozenset(forms)
 
 
-def suppression_keys(stated: Statement) -> frozenset[bytes]:
-    """Return every key under which a statement is not stored again, that of its words too."""
-    return stated_keys(stated) | {words_key(stated.about, stated.content)}
-
-
-def words_key(about: str, content: str) -> bytes:
-    """Return the key of words, whatever they are filed as and whenever they were true.
-
-    It is for what speaks of several times at once, as a memory does that stands for others.
-    """
-    return _digest(b"ml-words", folded(about), folded(content))
-
-
-def _source_key(stated: Statement) -> bytes:
+def _source_form(stated: Statement) -> Form:
     # The evidence tells which statement is meant; where it is left out, the slot does.
     single = stated.slot in SINGLE_VALUED
     which = (stated.slot.value, "") if single else ("", folded(stated.quote))
-    return _digest(b"ml-source", str(stated.turn_id), folded(stated.about), *which)
-
-
-def _digest(person: bytes, *parts: str) -> bytes:
-    digest = blake2b(digest_size=KEY_BYTES, person=person)
-    for part in parts:
-        encoded = part.encode()
-        digest.update(len(encoded).to_bytes(4, "big"))
-        digest.update(encoded)
-    return digest.digest()
+    return ("source", str(stated.turn_id), folded(stated.about), *which)

@@ -26,6 +26,7 @@ from schemas.errors import InvalidInput
 from schemas.keyring import SubjectKeys
 from schemas.proposals import Proposal
 from schemas.records import Outcome, Turn
+from schemas.suppression import SuppressionKeying
 
 _EXTRACTOR: Final = "script"
 
@@ -195,6 +196,7 @@ class ScriptRun:
             occasion_of_turn(turn),
             proposal,
             subject=user.keys.subject,
+            keying=SuppressionKeying.of_subject(user.keys.id_secret),
             place=replace(place, proposal_offset=place.offset),
         )
         return _Decided(
@@ -217,13 +219,14 @@ class ScriptRun:
             )
         curation = told.curation(memory)
         decision = curation.decision
+        subject, keying = user.keys.subject, SuppressionKeying.of_subject(user.keys.id_secret)
         if isinstance(decision, PersonCorrects | PersonPins | PersonDeletes):
             outcome = await decider.curate(
-                curation, decision, subject=user.keys.subject, place=place
+                curation, decision, subject=subject, keying=keying, place=place
             )
         else:
             outcome = await decider.outcome(
-                occasion_of_curation(curation), None, subject=user.keys.subject, place=place
+                occasion_of_curation(curation), None, subject=subject, keying=keying, place=place
             )
         return _Decided(
             keys=user.keys,

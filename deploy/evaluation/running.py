@@ -36,6 +36,7 @@ from schemas.memory import Memory
 from schemas.ports import Embedder, Extractor
 from schemas.proposals import Proposal, Usage
 from schemas.records import Outcome, Turn
+from schemas.suppression import SuppressionKeying
 
 Mode = Literal["turn", "session"]
 
@@ -121,6 +122,8 @@ class _Run:
         self._turns = conversation.said()
         self._now = self._turns[-1].occurred_at
         self._subject = self._turns[0].turn_id
+        # Whose secret it is does not matter: what is measured is kept nowhere.
+        self._keying = SuppressionKeying.of_subject(self._subject.bytes)
         self._ledger = SubjectLedger(self._subject)
         self._decider = Decider(ledger=self._ledger, embedder=parts.embedder, clock=self._clock)
         self._proposer = Proposer(
@@ -203,7 +206,7 @@ class _Run:
             proposals_floor=0,
         )
         outcome = await self._decider.outcome(
-            occasion, proposal, subject=self._subject, place=place
+            occasion, proposal, subject=self._subject, keying=self._keying, place=place
         )
         self._ledger.apply(outcome)
         self._events += outcome.events

@@ -70,7 +70,11 @@ class ConsolidationCloser:
         occasion, subject = occasion_of_consolidation(start), opened.keys.subject
         if not parts.asking.stands(opened, state) and not await self._allowed(opened):
             outcome = await parts.decider.outcome(
-                unasked(occasion), None, subject=subject, place=parts.places.of(opened, state)
+                unasked(occasion),
+                None,
+                subject=subject,
+                keying=opened.keying,
+                place=parts.places.of(opened, state),
             )
             # Told apart from one that found nothing: another one has to follow.
             return outcome.model_copy(update={"closing": Closing.DEFERRED})
@@ -82,6 +86,7 @@ class ConsolidationCloser:
             occasion,
             proposal,
             subject=subject,
+            keying=opened.keying,
             place=parts.places.of(opened, state, proposal_offset=offset),
         )
 

@@ -38,11 +38,13 @@ class CurationCloser:
                 curation,
                 decision,
                 subject=opened.keys.subject,
+                keying=opened.keying,
                 place=self._places.of(opened, state),
             )
         return await self._decider.outcome(
             occasion_of_curation(curation),
             None,
             subject=opened.keys.subject,
+            keying=opened.keying,
             place=self._places.of(opened, state),
         )

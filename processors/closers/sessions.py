@@ -129,6 +129,7 @@ class SessionCloser:
             occasion if said else unasked(occasion),
             proposal,
             subject=opened.keys.subject,
+            keying=opened.keying,
             place=parts.places.of(opened, state, proposal_offset=offset),
         )
         event = await parts.summaries.event(end, opened, state, turns, plan=plan, proposal=proposal)
@@ -174,6 +175,7 @@ class SessionCloser:
             unasked(occasion_of_session(end, (), turns.unreadable)),
             None,
             subject=opened.keys.subject,
+            keying=opened.keying,
             place=parts.places.of(opened, state),
         )
         event = await parts.summaries.event(end, opened, state, turns, plan=plan, proposal=None)

@@ -138,5 +138,6 @@ class TurnCloser:
             occasion_of_turn(turn),
             proposal,
             subject=opened.keys.subject,
+            keying=opened.keying,
             place=parts.places.of(opened, state, proposal_offset=offset),
         )

@@ -6,7 +6,7 @@ Everything about it that does not depend on the ledger is settled here, once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from schemas.events import LEFT_TO_A_PERSON, RejectionReason
 from schemas.memory import ABOUT_ASSISTANT, MemoryKind, Precision
 from schemas.proposals import Action, Operation, Proposal, Speaker
 from schemas.slots import Slot
-from schemas.suppression import stated_keys, words_key
+from schemas.suppression import SuppressionKeying
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,12 +31,14 @@ class Item:
         saying: what it rests on.
         reasons: every reason for which it must not be carried out, as far as that can be told
             without the ledger: what a consolidation proposes is judged with the memories it names.
+        keying: makes the keys of what its subject deleted or corrected.
     """
 
     index: int
     operation: Operation
     saying: Saying
     reasons: tuple[RejectionReason, ...]
+    keying: SuppressionKeying = field(repr=False)
 
     @property
     def states(self) -> bool:
@@ -81,8 +83,8 @@ class Item:
         """The keys under which a person may have deleted or corrected what it states."""
         operation = self.operation
         if operation.action is Action.MERGE:
-            return frozenset({words_key(operation.about, operation.content)})
-        return stated_keys(
+            return frozenset({self.keying.words_key(operation.about, operation.content)})
+        return self.keying.stated_keys(
             _Stated(
                 kind=operation.kind,
                 slot=operation.slot,
@@ -148,12 +150,15 @@ class Considered:
     unplaced: tuple[int, ...]
 
 
-def consider(occasion: Occasion, proposal: Proposal | None = None) -> Considered:
+def consider(
+    occasion: Occasion, proposal: Proposal | None = None, *, keying: SuppressionKeying
+) -> Considered:
     """Ask the gate about every operation.
 
     Args:
         occasion: what is to be decided.
         proposal: what was proposed for it; a curation needs none.
+        keying: makes the keys of what the subject deleted or corrected.
 
     Raises:
         ValueError: there is neither a proposal nor an operation of the occasion's own.
@@ -171,7 +176,14 @@ def consider(occasion: Occasion, proposal: Proposal | None = None) -> Considered
         if saying is None:
             unplaced.append(index)
         else:
-            items.append(_item(index, operation, saying, occasion, gate))
+            item = Item(
+                index=index,
+                operation=gate.narrowed(_canonical(operation), saying),
+                saying=saying,
+                reasons=(),
+                keying=keying,
+            )
+            items.append(_judged(item, occasion, gate))
     order = {saying.turn_id: place for place, saying in enumerate(occasion.sayings)}
     items.sort(key=lambda item: order[item.saying.turn_id])
     unread = 0 if proposal is None else len(proposal.invalid)
@@ -181,14 +193,15 @@ def consider(occasion: Occasion, proposal: Proposal | None = None) -> Considered
     )
 
 
-def _item(index: int, operation: Operation, saying: Saying, occasion: Occasion, gate: Gate) -> Item:
-    operation = gate.narrowed(_canonical(operation), saying)
+def _judged(item: Item, occasion: Occasion, gate: Gate) -> Item:
+    """Return an item with the reasons against it."""
+    operation, saying = item.operation, item.saying
     reasons: tuple[RejectionReason, ...] = ()
     if operation.action not in occasion.actions:
         reasons = (RejectionReason.INVALID_ITEM,)
     elif operation.action in STATING:
         reasons = gate.refusals(operation, saying)
-    item = Item(index=index, operation=operation, saying=saying, reasons=reasons)
+    item = replace(item, reasons=reasons)
     if not 0 < len(operation.about) <= ABOUT_CHARACTERS_MAX:
         # Told once: the gate may have found it empty.
         reasons = tuple(dict.fromkeys((*reasons, RejectionReason.INVALID_ITEM)))

@@ -10,7 +10,7 @@ all the same, unless the person had deleted it before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -37,7 +37,7 @@ from schemas.events import (
 from schemas.memory import Confidence, Memory, Source
 from schemas.ports import Related, StoredMemory
 from schemas.proposals import Action, Operation
-from schemas.suppression import suppression_keys
+from schemas.suppression import SuppressionKeying
 
 _TOLD: Final = ("kind", "slot", "about", "content", "importance")
 
@@ -51,6 +51,7 @@ class Correction:
         corrects: the decision in it.
         related: what is known, and what is suppressed.
         versions: the versions that are known.
+        keying: makes the keys of what the subject deleted or corrected.
         outcome_id: the outcome, from which every id follows.
         now: the time of the decision.
     """
@@ -59,6 +60,7 @@ class Correction:
     corrects: PersonCorrects
     related: Related
     versions: Versions
+    keying: SuppressionKeying = field(repr=False)
     outcome_id: UUID
     now: datetime
 
@@ -118,7 +120,9 @@ def correct(correction: Correction) -> list[MemoryEvent] | tuple[RejectionReason
         target = _corrected_before(versions, target)
         if target is None:
             return (RejectionReason.UNKNOWN_MEMORY,)
-    if target is None and deleted_before(corrects.memory, correction.related.suppressed):
+    if target is None and deleted_before(
+        corrects.memory, correction.related.suppressed, correction.keying
+    ):
         return (RejectionReason.UNKNOWN_MEMORY,)
     held = None if target is None else target.memory
     right = correction.right(held)
@@ -181,7 +185,7 @@ def _replaced(
         corrects=None if target is None else target.memory.memory_id,
         memory=Memory.model_validate(right.model_dump()),
         actor=correction.curation.actor,
-        suppresses=_suppresses(wrong, right),
+        suppresses=_suppresses(correction.keying, wrong, right),
     )
     merged = standing_for_any(versions, stretch)
     withdrawn = [
@@ -224,6 +228,7 @@ def _unchanged(
         correction.corrects.memory,
         pinned=correction.corrects.pinned,
         suppressed=correction.related.suppressed,
+        keying=correction.keying,
         outcome_id=correction.outcome_id,
         now=correction.now,
     )
@@ -302,11 +307,13 @@ def _placed(
     ]
 
 
-def _suppresses(wrong: Memory | CuratedMemory, right: Memory) -> tuple[bytes, ...]:
+def _suppresses(
+    keying: SuppressionKeying, wrong: Memory | CuratedMemory, right: Memory
+) -> tuple[bytes, ...]:
     """Return the keys under which what was wrong is not stored again."""
     if isinstance(wrong, Memory) and same_statement(wrong, right):
         return ()  # it was right, and is only filed otherwise
-    return tuple(sorted(suppression_keys(wrong) - suppression_keys(right)))
+    return tuple(sorted(keying.suppression_keys(wrong) - keying.suppression_keys(right)))
 
 
 def _retraction(correction: Correction, stored: StoredMemory) -> MemoryRetracted:

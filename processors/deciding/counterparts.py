@@ -8,13 +8,13 @@ from datetime import datetime
 from processors.versions import Versions
 from schemas.commands import CuratedMemory
 from schemas.ports import StoredMemory
-from schemas.suppression import stated_keys
+from schemas.suppression import SuppressionKeying, statement_forms
 
 
 def counterpart(versions: Versions, decided: CuratedMemory, *, by: datetime) -> StoredMemory | None:
     """Return the version that a person decided about, or what states the same in this generation.
 
-    By its id alone where that is held, retracted or not. Else what shares a key with it: the same
+    By its id alone where that is held, retracted or not. Else what shares a form with it: the same
     statement, or what came of the same words. What holds now goes first, then the latest.
 
     Args:
@@ -25,11 +25,11 @@ def counterpart(versions: Versions, decided: CuratedMemory, *, by: datetime) -> 
     held = versions.get(decided.memory_id)
     if held is not None:
         return held
-    keys = stated_keys(decided)
+    forms = statement_forms(decided)
     alike = [
         stored
         for stored in versions.held()
-        if stored.memory.valid_from <= by and not keys.isdisjoint(stated_keys(stored.memory))
+        if stored.memory.valid_from <= by and not forms.isdisjoint(statement_forms(stored.memory))
     ]
     return max(
         alike,
@@ -38,12 +38,15 @@ def counterpart(versions: Versions, decided: CuratedMemory, *, by: datetime) -> 
     )
 
 
-def deleted_before(decided: CuratedMemory, suppressed: Mapping[bytes, datetime]) -> bool:
+def deleted_before(
+    decided: CuratedMemory, suppressed: Mapping[bytes, datetime], keying: SuppressionKeying
+) -> bool:
     """Whether what a person decided about was deleted or corrected before that.
 
     Args:
         decided: the version as the person saw it.
         suppressed: what is suppressed, by key.
+        keying: makes the subject's keys.
     """
-    moments = (suppressed.get(key) for key in stated_keys(decided))
+    moments = (suppressed.get(key) for key in keying.stated_keys(decided))
     return any(moment is not None and decided.valid_from <= moment for moment in moments)

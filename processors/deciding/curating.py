@@ -26,11 +26,16 @@ from schemas.memory import MemoryKind, statement_key
 from schemas.ports import Related
 from schemas.records import Outcome
 from schemas.slots import SINGLE_VALUED, Slot
-from schemas.suppression import stated_keys
+from schemas.suppression import SuppressionKeying
 
 
-def lookups_for_decision(decision: AboutMemory) -> Lookups:
-    """Return what must be asked before a decision about a memory can be carried out."""
+def lookups_for_decision(decision: AboutMemory, keying: SuppressionKeying) -> Lookups:
+    """Return what must be asked before a decision about a memory can be carried out.
+
+    Args:
+        decision: the decision.
+        keying: makes the keys of what the subject deleted or corrected.
+    """
     decided = decision.memory
     stated = [decided.model_dump(include={"kind", "slot", "about", "content"})]
     if isinstance(decision, PersonCorrects):
@@ -46,7 +51,7 @@ def lookups_for_decision(decision: AboutMemory) -> Lookups:
         statement_keys=frozenset(keys),
         memory_ids=frozenset({decided.memory_id}),
         turn_ids=frozenset({decided.turn_id}) if decided.quote else frozenset(),
-        suppression_keys=stated_keys(decided),
+        suppression_keys=keying.stated_keys(decided),
     )
 
 
@@ -79,6 +84,7 @@ def curate(
     place: LogPlace,
     *,
     related: Related,
+    keying: SuppressionKeying,
     now: datetime,
 ) -> Outcome:
     """Decide what becomes of a person's decision about a memory.
@@ -88,10 +94,11 @@ def curate(
         decision: the decision in it.
         place: where the outcome belongs in the log.
         related: the answers to both questions above.
+        keying: makes the keys of what the subject deletes or corrects.
         now: the time of the decision, ``recorded_at`` of what it brings forth.
     """
     outcome_id = ids.outcome_id(place.generation, curation.turn_id)
-    decided = _decided(curation, decision, related, outcome_id=outcome_id, now=now)
+    decided = _decided(curation, decision, related, keying=keying, outcome_id=outcome_id, now=now)
     events: tuple[MemoryEvent, ...] = (
         (reject(0, decided, turn_id=curation.turn_id),)
         if isinstance(decided, tuple)
@@ -115,6 +122,7 @@ def _decided(
     decision: AboutMemory,
     related: Related,
     *,
+    keying: SuppressionKeying,
     outcome_id: UUID,
     now: datetime,
 ) -> list[MemoryEvent] | tuple[RejectionReason, ...]:
@@ -122,7 +130,9 @@ def _decided(
     versions = Versions(related.versions)
     match decision:
         case PersonDeletes():
-            return delete(versions, curation, decision, outcome_id=outcome_id, now=now)
+            return delete(
+                versions, curation, decision, keying=keying, outcome_id=outcome_id, now=now
+            )
         case PersonPins(memory=memory, pinned=pinned):
             pins = pin(
                 versions,
@@ -130,6 +140,7 @@ def _decided(
                 memory,
                 pinned=pinned,
                 suppressed=related.suppressed,
+                keying=keying,
                 outcome_id=outcome_id,
                 now=now,
             )
@@ -141,6 +152,7 @@ def _decided(
                     corrects=decision,
                     related=related,
                     versions=versions,
+                    keying=keying,
                     outcome_id=outcome_id,
                     now=now,
                 )

@@ -23,6 +23,7 @@ from schemas.commands import AboutMemory, Curation
 from schemas.ports import Embedder, Ledger, Related
 from schemas.proposals import Proposal
 from schemas.records import Outcome
+from schemas.suppression import SuppressionKeying
 
 _INLINE_CHARACTERS_MAX: Final = 20_000
 """Texts of more characters are judged in a thread: made to be slow, 350,000 of them take seconds,
@@ -46,7 +47,13 @@ class Decider:
         self._clock = clock
 
     async def outcome(
-        self, occasion: Occasion, proposal: Proposal | None, *, subject: UUID, place: LogPlace
+        self,
+        occasion: Occasion,
+        proposal: Proposal | None,
+        *,
+        subject: UUID,
+        keying: SuppressionKeying,
+        place: LogPlace,
     ) -> Outcome:
         """Return what becomes of a record, with a vector in each memory that it brings forth.
 
@@ -57,12 +64,13 @@ class Decider:
             occasion: the record, by one of the functions of :mod:`processors.deciding.occasions`.
             proposal: what was proposed for it; ``None`` for a curation.
             subject: whose memories are concerned.
+            keying: makes the keys of what that subject deleted or corrected.
             place: where the outcome belongs in the log.
 
         Raises:
             ReadModelUnavailable: the ledger cannot be asked.
         """
-        considered = await _considered(occasion, proposal)
+        considered = await _considered(occasion, proposal, keying)
         embedded = await self._compared(considered)
         related = await self._related(subject, lookups_for(considered.items, embedded.vectors))
         outcome = decide(
@@ -76,7 +84,13 @@ class Decider:
         return await with_embeddings(outcome, self._embedder, tried=embedded.texts)
 
     async def curate(
-        self, curation: Curation, decision: AboutMemory, *, subject: UUID, place: LogPlace
+        self,
+        curation: Curation,
+        decision: AboutMemory,
+        *,
+        subject: UUID,
+        keying: SuppressionKeying,
+        place: LogPlace,
     ) -> Outcome:
         """Return what becomes of a person's decision about a memory that is held.
 
@@ -84,15 +98,18 @@ class Decider:
             curation: the record.
             decision: the decision in it.
             subject: whose memory it is.
+            keying: makes the keys of what that subject deletes or corrects.
             place: where the outcome belongs in the log.
 
         Raises:
             ReadModelUnavailable: the ledger cannot be asked.
         """
-        related = await self._related(subject, lookups_for_decision(decision))
+        related = await self._related(subject, lookups_for_decision(decision, keying))
         twins = lookups_for_twins(curation, decision, related)
         related = with_twins(related, await self._related(subject, twins))
-        outcome = curate(curation, decision, place, related=related, now=self._clock())
+        outcome = curate(
+            curation, decision, place, related=related, keying=keying, now=self._clock()
+        )
         return await with_embeddings(outcome, self._embedder)
 
     async def _compared(self, considered: Considered) -> EmbeddedTexts:
@@ -116,10 +133,12 @@ class Decider:
         )
 
 
-async def _considered(occasion: Occasion, proposal: Proposal | None) -> Considered:
+async def _considered(
+    occasion: Occasion, proposal: Proposal | None, keying: SuppressionKeying
+) -> Considered:
     if _characters(occasion, proposal) <= _INLINE_CHARACTERS_MAX:
-        return consider(occasion, proposal)
-    return await asyncio.to_thread(consider, occasion, proposal)
+        return consider(occasion, proposal, keying=keying)
+    return await asyncio.to_thread(consider, occasion, proposal, keying=keying)
 
 
 def _characters(occasion: Occasion, proposal: Proposal | None) -> int:

@@ -18,7 +18,7 @@ from processors.versions import Versions, key_of
 from schemas.commands import Curation, PersonDeletes
 from schemas.events import MemoriesDeleted, MemoryEvent
 from schemas.ports import StoredMemory
-from schemas.suppression import suppression_keys
+from schemas.suppression import SuppressionKeying
 
 
 def delete(
@@ -26,6 +26,7 @@ def delete(
     curation: Curation,
     deletes: PersonDeletes,
     *,
+    keying: SuppressionKeying,
     outcome_id: UUID,
     now: datetime,
 ) -> list[MemoryEvent]:
@@ -35,6 +36,7 @@ def delete(
         versions: what is known.
         curation: the record.
         deletes: the decision in it.
+        keying: makes the keys of what the subject deletes.
         outcome_id: what the ids of memories that are brought back follow from.
         now: the time of the decision.
     """
@@ -42,8 +44,8 @@ def delete(
     lost = {stored.memory.memory_id for stored in gone}
     merged = [it for it in standing_for_any(versions, gone) if it.memory.memory_id not in lost]
     lost |= {stored.memory.memory_id for stored in merged}
-    keys = set(suppression_keys(deletes.memory)).union(
-        *(suppression_keys(stored.memory) for stored in gone)
+    keys = set(keying.suppression_keys(deletes.memory)).union(
+        *(keying.suppression_keys(stored.memory) for stored in gone)
     )
     deleted = MemoriesDeleted(
         memory_ids=tuple(sorted(lost)),

@@ -14,6 +14,7 @@ from schemas.commands import CuratedMemory, Curation
 from schemas.events import MemoryAdded, MemoryEvent, MemoryPinned, RejectionReason
 from schemas.memory import Confidence, Memory, Source
 from schemas.ports import StoredMemory
+from schemas.suppression import SuppressionKeying
 
 
 def pin(
@@ -23,6 +24,7 @@ def pin(
     *,
     pinned: bool,
     suppressed: Mapping[bytes, datetime],
+    keying: SuppressionKeying,
     outcome_id: UUID,
     now: datetime,
 ) -> list[MemoryEvent] | RejectionReason:
@@ -38,6 +40,7 @@ def pin(
         decided: the version that the person saw.
         pinned: whether it is pinned, or no longer.
         suppressed: what is suppressed, by key.
+        keying: makes the subject's keys.
         outcome_id: what the id of a memory follows from.
         now: the time of the decision.
     """
@@ -45,7 +48,7 @@ def pin(
     if not pinned:
         return _unpinned(versions, curation, target)
     if target is None:
-        if deleted_before(decided, suppressed):
+        if deleted_before(decided, suppressed, keying):
             return RejectionReason.UNKNOWN_MEMORY
         memory = _restated(decided, curation, ids.memory_id(outcome_id, 0), now)
         return [MemoryAdded(memory=memory), pin_event(memory.memory_id, curation, pinned=True)]

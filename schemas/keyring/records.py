@@ -19,7 +19,7 @@ class SubjectKeys:
     Attributes:
         subject: the subject.
         tenant: the name of its tenant; ``None`` for the system's own subject.
-        id_secret: 32 bytes under which ids of its turns are derived.
+        id_secret: 32 bytes under which its ids and keys of its words are derived.
         seeds: what is left of its tree of keys.
         paused: whether its user has paused memory: nothing is noted or recalled meanwhile.
     """

@@ -37,7 +37,7 @@ from schemas.ports import (
 )
 from schemas.records import Closing
 from schemas.slots import Slot
-from schemas.suppression import suppression_keys
+from schemas.suppression import SuppressionKeying
 from tests.support.log_writer import NOON, AppendedTurn, LogWriter, at, embedding
 
 SETTLED_S = 5.0
@@ -435,7 +435,8 @@ class LedgerContract:
             _, gone, _ = await writer.stored(slot=Slot.NOTE, content="Plays the bassoon")
             deciding = await writer.turn()
             told = {"turn_id": deciding.turn_id, "actor": "ann"}
-            keys = tuple(sorted(suppression_keys(gone)))
+            keying = SuppressionKeying.of_subject(writer.keys.id_secret)
+            keys = tuple(sorted(keying.suppression_keys(gone)))
             decided: list[MemoryEvent] = [
                 MemoryPinned(memory_id=held.memory_id, pinned=True, pinned_at=at(5), **told),
                 MemoryVouched(memory_id=held.memory_id, vouched_at=at(4), **told),

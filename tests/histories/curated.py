@@ -26,7 +26,7 @@ from schemas.keyring import SubjectKeys
 from schemas.memory import Memory, MemoryKind, Precision, Source
 from schemas.records import Closing
 from schemas.slots import Slot
-from schemas.suppression import suppression_keys
+from schemas.suppression import SuppressionKeying
 from tests.histories.made import memory_of
 from tests.histories.writing import GoldenWriter, Written, at
 
@@ -49,8 +49,9 @@ def about(memory: Memory) -> CuratedMemory:
     return CuratedMemory.model_validate(memory.model_dump(include=set(told)))
 
 
-def _keys_of(memory: Memory) -> tuple[bytes, ...]:
-    return tuple(sorted(suppression_keys(memory)))
+def _suppressing(keys: SubjectKeys, memory: Memory) -> tuple[bytes, ...]:
+    keying = SuppressionKeying.of_subject(keys.id_secret)
+    return tuple(sorted(keying.suppression_keys(memory)))
 
 
 def _decided(
@@ -134,7 +135,10 @@ def _corrected(writer: GoldenWriter, keys: SubjectKeys, diet: Memory) -> Memory:
     )
     events: list[MemoryEvent] = [
         MemoryCorrected(
-            corrects=diet.memory_id, memory=right, actor=ACTOR, suppresses=_keys_of(diet)
+            corrects=diet.memory_id,
+            memory=right,
+            actor=ACTOR,
+            suppresses=_suppressing(keys, diet),
         ),
         _pin(right, written, pinned=True, minutes=620),
     ]
@@ -170,7 +174,7 @@ def _deleted(writer: GoldenWriter, keys: SubjectKeys) -> None:
         written = _decided(writer, keys, 3 + number, deletes, minutes=660 + number)
         event = MemoriesDeleted(
             memory_ids=held,
-            suppresses=_keys_of(kept),
+            suppresses=_suppressing(keys, kept),
             turn_id=written.turn_id,
             actor=ACTOR,
             deleted_at=at(660 + number),

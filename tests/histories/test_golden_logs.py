@@ -12,13 +12,15 @@ from typing import Any, get_args
 import pytest
 
 from schemas import ids, registry
+from schemas.commands import Curation, PersonCorrects, PersonDeletes
 from schemas.errors import RecordInvalid, SealBroken, UnknownSchema
-from schemas.events import MemoryEvent
+from schemas.events import MemoriesDeleted, MemoryCorrected, MemoryEvent
 from schemas.keyring import SubjectKeys
 from schemas.log.sealed import open_record
 from schemas.partitioning import partition_for
-from schemas.records import Closing, Turn
+from schemas.records import Closing, Outcome, Turn
 from schemas.registry import SCHEMAS, Schema
+from schemas.suppression import SuppressionKeying
 from schemas.topics import TURNS
 from schemas.tree import Punctured, address_for
 from tests.histories.folding import fold_log, opened_records, payload_of, readable
@@ -138,6 +140,28 @@ def test_what_cannot_be_read_is_what_was_recorded_so(log: GoldenLog) -> None:
             model = next(schema.model for schema in SCHEMAS if schema.name == plain.schema_name)
             with pytest.raises((SealBroken, Punctured)):
                 open_record(model, stored.record(), keys)
+
+
+def test_what_was_deleted_is_found_under_the_keys_that_a_log_holds() -> None:
+    found = 0
+    for log in GOLDEN:
+        opened = [record for _, record in opened_records(log)]
+        decisions = {it.turn_id: it.decision for it in opened if isinstance(it, Curation)}
+        for plain, outcome in opened_records(log):
+            if not isinstance(outcome, Outcome):
+                continue
+            keys = log.keys.states()[plain.subject]
+            assert isinstance(keys, SubjectKeys)
+            for event in outcome.events:
+                if isinstance(event, MemoriesDeleted | MemoryCorrected):
+                    decided = decisions[outcome.turn_id]
+                    assert isinstance(decided, PersonDeletes | PersonCorrects)
+                    keying = SuppressionKeying.of_subject(keys.id_secret)
+                    assert keying.suppression_keys(decided.memory) == set(event.suppresses), (
+                        "keys that landed are not made any more: what was deleted comes back"
+                    )
+                    found += 1
+    assert found
 
 
 def test_every_version_that_landed_has_a_golden_log() -> None:

@@ -55,12 +55,19 @@ def decide_curation(subject: Subject, curation: Curation) -> Outcome:
     decision = curation.decision
     if not isinstance(decision, PersonCorrects | PersonPins | PersonDeletes):
         return subject.decide_on(occasion_of_curation(curation))
-    related = subject.related(lookups_for_decision(decision))
+    related = subject.related(lookups_for_decision(decision, subject.keying))
     twins = subject.related(lookups_for_twins(curation, decision, related))
     place = LogPlace(
         generation=GENERATION, partition=0, offset=len(subject.outcomes), proposals_floor=0
     )
-    return curate(curation, decision, place, related=with_twins(related, twins), now=NOW)
+    return curate(
+        curation,
+        decision,
+        place,
+        related=with_twins(related, twins),
+        keying=subject.keying,
+        now=NOW,
+    )
 
 
 def curates(subject: Subject, at: float, decision: Decision) -> Outcome:

@@ -20,11 +20,17 @@ from schemas.ports import Related, SimilarTo, StoredMemory
 from schemas.proposals import Action, InvalidItem, Operation, Proposal
 from schemas.records import Origin, Outcome, Turn
 from schemas.slots import Slot
+from schemas.suppression import SuppressionKeying
 from tests.support.related import related_rows
 
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 GENERATION = "g1"
+
+
+def new_keying() -> SuppressionKeying:
+    """Return the keying of a subject of its own."""
+    return SuppressionKeying.of_subject(uuid4().bytes * 2)
 
 
 def day(number: float) -> datetime:
@@ -108,6 +114,7 @@ class Subject:
             read model does.
         similarity_min: the cosine below which two statements are never the same in other words.
         vectors: by content, the vectors of statements; one that is not there has none.
+        keying: makes the keys of what is deleted or corrected.
     """
 
     all_confirmations: bool = False
@@ -115,6 +122,7 @@ class Subject:
     vectors: dict[str, Embedding] = field(default_factory=dict)
     state: SubjectState = field(default_factory=lambda: SubjectState(subject=uuid4()))
     outcomes: list[Outcome] = field(default_factory=list)
+    keying: SuppressionKeying = field(default_factory=new_keying)
     _confirmed: defaultdict[UUID, list[datetime]] = field(default_factory=lambda: defaultdict(list))
 
     def says(self, at: float, *operations: Operation) -> Outcome:
@@ -145,7 +153,7 @@ class Subject:
 
     def decide_on(self, occasion: Occasion, proposed: Proposal | None = None) -> Outcome:
         """Decide about any record without folding its outcome."""
-        considered = consider(occasion, proposed)
+        considered = consider(occasion, proposed, keying=self.keying)
         vectors = {
             item.index: vector
             for item in considered.items

@@ -14,10 +14,10 @@ from projections.turns import PostgresTurns
 from schemas.database import load_queries
 from schemas.events import MemoriesDeleted, MemoryPinned, ProposalFlagged, RejectionReason
 from schemas.flags import FlagState
-from schemas.memory import Confidence, MemoryKind
+from schemas.memory import Confidence, Memory, MemoryKind, statement_key
 from schemas.proposals import Action, Operation
 from schemas.slots import Slot
-from schemas.suppression import suppression_keys
+from schemas.suppression import SuppressionKeying
 from tests.conftest import TestStores
 from tests.support.log_writer import NOON, TENANT, LogWriter, at
 from tests.support.projection import Projection, opened
@@ -28,6 +28,11 @@ _DELETING = load_queries("projections", "sql/projector.sql")["delete_memories"]
 _IDS_ALONE = {"recalls"}
 """They name what was served, and tell of what is gone that it is: an id, and no word of it."""
 
+_REBUILT = (
+    "turns, open_turns, waiting_turns, memories, flags, rejections, erased_outcomes, "
+    "refused_outcomes, suppressions, spending"
+)
+
 _HOLDING = """
     SELECT columns.table_name
     FROM information_schema.columns
@@ -36,6 +41,13 @@ _HOLDING = """
         AND columns.column_name = ANY ('{memory_id,memory_ids}')
     GROUP BY columns.table_name
     ORDER BY columns.table_name
+"""
+_BYTES = """
+    SELECT columns.table_name, columns.column_name
+    FROM information_schema.columns
+    JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE columns.table_schema = current_schema() AND tables.table_type = 'BASE TABLE'
+        AND columns.data_type = 'bytea'
 """
 _CASCADING = """
     SELECT constraints.conrelid::regclass::text
@@ -92,7 +104,8 @@ async def _deleted_everywhere(projection: Projection) -> None:
         SECRET: at(1),
         "likes tea": None,
     }
-    keys = tuple(sorted(suppression_keys(gone)))
+    keying = SuppressionKeying.of_subject(writer.keys.id_secret)
+    keys = tuple(sorted(keying.suppression_keys(gone)))
     deleted = MemoriesDeleted(
         memory_ids=(gone.memory_id,),
         suppresses=keys,
@@ -113,10 +126,24 @@ async def _deleted_everywhere(projection: Projection) -> None:
     assert await held.get(other.subject, gone.memory_id) is None
     assert (await held.get(other.subject, twin.memory_id)) is not None
     await _suppressed_of_its_user_alone(projection, writer, other, keys)
+    await _digests_go_with_the_words(projection, gone, twin)
     assert (await projection.compare()).equal
     for table in {str(row[0]) for row in await projection.rows(_HOLDING)} - _IDS_ALONE:
         rows = await projection.rows(f"SELECT * FROM {table}")  # noqa: S608 - a table's own name
         assert not any(str(gone.memory_id) in str(row) for row in rows), table
+    await _rebuilt(projection)
+    await _suppressed_of_its_user_alone(projection, writer, other, keys)
+    await _digests_go_with_the_words(projection, gone, twin)
+
+
+async def _rebuilt(projection: Projection) -> None:
+    """Empty the tables and read the log again."""
+    async with projection.read_model.connection() as connection:
+        await connection.execute(f"TRUNCATE {_REBUILT}")
+    await projection.reset_positions()
+    assert await projection.rows("SELECT FROM suppressions") == []
+    await projection.catch_up()
+    assert (await projection.compare()).equal
 
 
 async def _suppressed_of_its_user_alone(
@@ -135,6 +162,26 @@ async def _suppressed_of_its_user_alone(
             assert related.suppressed == expected
     finally:
         await ledger.close()
+
+
+async def _digests_go_with_the_words(projection: Projection, gone: Memory, twin: Memory) -> None:
+    """Check that no row tells what was deleted to whoever guesses it."""
+    guessed = statement_key(gone.kind, gone.about, gone.content, gone.valid_from)
+    columns = await projection.rows(_BYTES)
+    assert ("memories", "statement_key") in columns
+    holding = [
+        (table, column, rows)
+        for table, column in columns
+        if (rows := await projection.rows(_holding(str(table), str(column), guessed)))
+    ]
+    # Who has not deleted it still holds the words beside their digest.
+    assert holding == [("memories", "statement_key", [(twin.memory_id,)])]
+
+
+def _holding(table: str, column: str, guessed: bytes) -> str:
+    shown = "memory_id" if table == "memories" else "1"
+    query = f"SELECT {shown} FROM {table} WHERE {column}"  # noqa: S608 - the catalogue's own names
+    return f"{query} = '\\x{guessed.hex()}'::bytea"
 
 
 def _flag(turn_id: UUID, number: int, content: str) -> ProposalFlagged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -395,6 +396,41 @@ class TestDeleting:
         assert isinstance(event, ProposalRejected)
         assert event.reasons == (RejectionReason.SUPPRESSED,)
         assert everything_said(subject) == set()
+
+    @pytest.mark.parametrize("again", ["LIKES   TEA.", "likes\u00a0tea!", "\uff2cikes tea"])
+    def test_another_spelling_of_it_stays_out(self, again: str) -> None:
+        subject = Subject()
+        subject.says(1, operation("Likes tea", **TASTE))
+        deletes(subject, 9, held(subject, "Likes tea"))
+        assert reasons(subject.says(4, operation(again, **TASTE))) == (RejectionReason.SUPPRESSED,)
+        assert everything_said(subject) == set()
+
+    def test_two_subjects_who_delete_the_same_share_no_key(self) -> None:
+        subjects = Subject(), Subject()
+        for subject in subjects:
+            said = turn("Likes tea", at=day(1), turn_id=UUID(int=1))
+            subject.take(said, proposal(said, [operation("Likes tea", **TASTE)]))
+            deletes(subject, 9, held(subject, "Likes tea"))
+        one, other = (set(subject.state.suppressed) for subject in subjects)
+        assert len(one) == len(other) > 1
+        assert one.isdisjoint(other)
+
+    def test_two_subjects_who_correct_the_same_share_no_key(self) -> None:
+        subjects = Subject(), Subject()
+        for subject in subjects:
+            said = turn("Likes tea", at=day(1), turn_id=UUID(int=1))
+            subject.take(said, proposal(said, [operation("Likes tea", **TASTE)]))
+            corrects(subject, 9, held(subject, "Likes tea"), content="Likes mate")
+        one, other = (set(subject.state.suppressed) for subject in subjects)
+        assert len(one) == len(other) > 1
+        assert one.isdisjoint(other)
+
+    def test_its_keys_are_found_by_the_secret_of_its_subject_alone(self) -> None:
+        subject = Subject()
+        subject.says(1, operation("Likes tea", **TASTE))
+        deletes(subject, 9, held(subject, "Likes tea"))
+        stranger = Subject(state=subject.state)
+        assert kinds(stranger.says(4, operation("Likes tea", **TASTE)).events) == ["memory-added"]
 
     def test_said_again_after_it_it_is_stored(self) -> None:
         subject = Subject()

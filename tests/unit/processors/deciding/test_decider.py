@@ -21,6 +21,7 @@ from schemas.ports import Ledger, Related, SimilarTo, Vectors
 from schemas.proposals import Action, Operation, Proposal
 from schemas.records import Outcome
 from schemas.slots import Slot
+from schemas.suppression import SuppressionKeying
 from tests.support.deciding import GENERATION, NOW, Subject, operation, proposal, turn
 from tests.unit.processors.deciding.occasions import curation, kinds, opened
 from tests.unit.processors.deciding.test_curated import fact
@@ -95,7 +96,11 @@ class Scene:
         place = LogPlace(generation=GENERATION, partition=0, offset=0, proposals_floor=0)
         outcome = asyncio.run(
             self.decider.outcome(
-                occasion, proposed, subject=self.subject.state.subject, place=place
+                occasion,
+                proposed,
+                subject=self.subject.state.subject,
+                keying=self.subject.keying,
+                place=place,
             )
         )
         return self.subject.fold(outcome)
@@ -165,9 +170,11 @@ def test_long_texts_are_judged_beside_the_loop(
 ) -> None:
     threads: list[int] = []
 
-    def noting(occasion: Occasion, proposed: Proposal | None) -> Considered:
+    def noting(
+        occasion: Occasion, proposed: Proposal | None, *, keying: SuppressionKeying
+    ) -> Considered:
         threads.append(threading.get_ident())
-        return consider(occasion, proposed)
+        return consider(occasion, proposed, keying=keying)
 
     monkeypatch.setattr("processors.deciding.decider.consider", noting)
     scene = Scene()

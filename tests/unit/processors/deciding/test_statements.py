@@ -27,7 +27,16 @@ from schemas.memory import MemoryKind, Source
 from schemas.proposals import Action, InvalidItem
 from schemas.records import Closing
 from schemas.slots import Slot
-from tests.support.deciding import GENERATION, NOW, Subject, day, operation, proposal, turn
+from tests.support.deciding import (
+    GENERATION,
+    NOW,
+    Subject,
+    day,
+    new_keying,
+    operation,
+    proposal,
+    turn,
+)
 from tests.unit.processors.deciding.occasions import kinds, opened
 
 UPDATE, RETRACT = Action.UPDATE, Action.RETRACT
@@ -491,7 +500,7 @@ def test_what_must_be_looked_up_is_asked_for_once() -> None:
         operation("Lives in Pune", about="The User"),
         operation("Likes tea", slot=Slot.PREFERENCE, reference=reference),
     ]
-    considered = consider(occasion_of_turn(said), proposal(said, operations))
+    considered = consider(occasion_of_turn(said), proposal(said, operations), keying=new_keying())
     asked = lookups_for(considered.items)
     assert asked.slots == {(Slot.RESIDENCE, "user")}
     assert asked.memory_ids == {reference}
