@@ -212,16 +212,16 @@ def memories(
     if not found:
         click.echo(f"nothing is remembered: {WHY_EMPTY[EmptyReason.NONE_STORED]}")
         return
-    rows = table("memory", "state", "about", "when", "by", "id")
-    rows.columns[-1].no_wrap = True  # an id in two pieces cannot be copied
+    # Below what is remembered stands its id, whole, since one in two pieces cannot be copied.
+    rows = table("memory", "state", "about", "when", "by")
+    rows.columns[0].min_width = len(str(found[0].memory_id))
     for memory in found:
         rows.add_row(
-            shown(memory.content),
+            f"{shown(memory.content)}\n{memory.memory_id}",
             _state(memory),
             shown(memory.about),
             _period(memory),
             _evidence(memory),
-            str(memory.memory_id),
         )
     console().print(rows)
 

@@ -63,13 +63,14 @@ def test_each_memory_is_listed_with_the_id_by_which_it_is_corrected(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     _, *shown = lines(monkeypatch, SAID)
-    assert any(str(SAID.memory_id) in line for line in shown), shown
+    assert any(line.startswith(str(SAID.memory_id)) for line in shown), shown
 
 
 def test_a_pin_and_a_missing_vector_are_told_with_the_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, plain, pinned, waits = lines(
+    monkeypatch.setenv("COLUMNS", "160")
+    _, plain, _, pinned, _, waits, _ = lines(
         monkeypatch,
         SAID,
         replace(SAID, pinned_at=AT),
@@ -81,7 +82,8 @@ def test_a_pin_and_a_missing_vector_are_told_with_the_state(
 
 
 def test_what_nobody_said_is_told_with_who_vouches_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, said, decided, approved = lines(
+    monkeypatch.setenv("COLUMNS", "160")
+    _, said, _, decided, _, approved, _ = lines(
         monkeypatch,
         SAID,
         replace(SAID, source=Source.CURATION, quote=""),
