@@ -106,9 +106,9 @@ class IsolationScene(PageScene):
         created = self.asked(person, "POST", "/v1/memory-tool", json=whose | create)
         assert not created.json()["is_error"], created.text
         question = whose | {"query": f"the {person.word('s')}", "at_least": person.position}
-        recalled = self.asked(person, "POST", "/v1/recall", json=question)
-        assert recalled.json()["memories"], recalled.text
-        ids["recall"] = recalled.json()["recall_id"]
+        recalled = self._recalled(person, question)
+        assert recalled["memories"], recalled
+        ids["recall"] = recalled["recall_id"]
         self._correct(person)
         self._note_ids(person)
 
@@ -131,7 +131,7 @@ class IsolationScene(PageScene):
         told = wait_until(lambda: got(f"/v1/recalls/{ids['recall']}"), what="the recall")
         assert person.word("s") in told["injection"]
         question = whose | {"query": "x", "at_least": person.position}
-        assert self.asked(person, "POST", "/v1/recall", json=question).is_success
+        self._recalled(person, question)
         (flag,) = got("/v1/flags")["flags"]
         (file,) = got("/v1/files")["files"]
         (summary,) = got("/v1/conversations/summary")["summaries"]
@@ -139,6 +139,18 @@ class IsolationScene(PageScene):
         ids |= {"flag": flag["flag_id"], "file": file["file_id"], "own turn": ids["turn"]}
         for number, one in enumerate(got("/v1/memories", history=True)["memories"]):
             ids[f"memory {number}"] = one["memory_id"]
+
+    def _recalled(self, person: Person, question: dict[str, Any]) -> dict[str, Any]:
+        """Return what a recall answers once all that it is to wait for is processed."""
+
+        def recalled() -> dict[str, Any] | None:
+            answer = self.asked(person, "POST", "/v1/recall", json=question)
+            if answer.status_code == httpx.codes.GATEWAY_TIMEOUT:
+                return None  # all of them come at once, and a recall waits for a while only
+            assert answer.is_success, answer.text
+            return dict(answer.json())
+
+        return wait_until(recalled, what="the turns to be processed", timeout_s=120.0)
 
     def _accepted(self, person: Person, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = self.asked(person, "POST", path, json=body)
