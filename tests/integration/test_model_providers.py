@@ -393,7 +393,7 @@ def test_a_turn_that_alone_is_too_slow_is_not_waited_for_without_end(interface: 
         with pytest.raises(ExtractionFailed):
             await scene.extract()
 
-    play(interface, act, extract_timeout_s=1.0, extractor_call_timeout_s=0.1)
+    play(interface, act, extract_timeout_s=3.0, extractor_call_timeout_s=1.0)
 
 
 @both
