@@ -162,7 +162,8 @@ class PipelineSite:
         ends = self.ends(TURNS, memories_topic(GENERATION))
         rows = self.rows("SELECT topic, partition, next_offset FROM positions")
         positions = {(topic, partition): int(offset) for topic, partition, offset in rows}
-        unread = sum(end - positions.get(place, 0) for place, end in ends.items())
+        # What was read beyond an end, since it was asked for, makes up for nothing elsewhere.
+        unread = sum(max(0, end - positions.get(place, 0)) for place, end in ends.items())
         ((opened,),) = self.rows("SELECT count(*) FROM open_turns")
         return unread + int(opened)
 
