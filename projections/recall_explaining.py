@@ -84,14 +84,13 @@ def _candidate(
     verdict: Verdict,
 ) -> Candidate:
     other = selected.duplicate_of.get(place)
-    asked = zip(weighed.asked, weighed.words.holding, strict=True)
     return Candidate(
         memory_id=memory.memory_id,
         content=memory.content,
         kind=memory.kind,
         cosine=memory.score,
         bm25=float(weighed.words.bm25[place]),
-        words=tuple(word.text for word, holding in asked if place in holding),
+        words=tuple(weighed.asked[word].text for word in weighed.words.words_in(place)),
         share=float(weighed.words.share[place]),
         relevance=float(weighed.relevance[place]),
         recency=float(weighed.recency[place]),

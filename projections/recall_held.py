@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -35,38 +35,67 @@ class Held:
 
     Attributes:
         cosine: similarity to the question; NaN without a vector that can be compared.
-        valid_from_s: since when it is true, in seconds since 1970.
-        importance: 1 to 5.
-        episodic, procedural, safety, pinned: what it is.
-        slots: which memories are of each slot that has a topic.
-        pinned_s: when it was pinned, in seconds since 1970; NaN where it is not.
         postings: its words.
         turns_next: the first turn of the partition that was not read; ``None`` before any.
         first_open: the subject's first turn that is not closed; ``None`` where all are.
     """
 
     cosine: NDArray[np.float64]
-    valid_from_s: NDArray[np.float64]
-    importance: NDArray[np.int64]
-    episodic: NDArray[np.bool_]
-    procedural: NDArray[np.bool_]
-    safety: NDArray[np.bool_]
-    pinned: NDArray[np.bool_]
-    slots: Mapping[Slot, NDArray[np.bool_]]
-    pinned_s: NDArray[np.float64]
     postings: Postings
     turns_next: int | None
     first_open: int | None
     _facts: bytes
+    _valid_from: NDArray[np.int64]
+    _marks: NDArray[np.int16]
+    _pinned_ats: bytes
 
     def __len__(self) -> int:
         return len(self.cosine)
 
     @property
-    def always(self) -> NDArray[np.bool_]:
-        """Which are served whatever is asked."""
-        always: NDArray[np.bool_] = self.pinned | self.safety | self.procedural
-        return always
+    def valid_from_s(self) -> NDArray[np.float64]:
+        """Since when it is true, in seconds since 1970."""
+        return _seconds(self._valid_from)
+
+    @property
+    def importance(self) -> NDArray[np.int16]:
+        """1 to 5."""
+        return (self._marks >> _IMPORTANCE_SHIFT) & _IMPORTANCE_MASK
+
+    @property
+    def episodic(self) -> NDArray[np.bool_]:
+        """Whether it is an episode."""
+        return self._marked(_EPISODIC)
+
+    @property
+    def procedural(self) -> NDArray[np.bool_]:
+        """Whether it tells how the assistant should behave."""
+        return self._marked(_PROCEDURAL)
+
+    @property
+    def safety(self) -> NDArray[np.bool_]:
+        """Whether it is of the highest importance for the user's safety."""
+        return self._marked(_SAFETY)
+
+    @property
+    def pinned(self) -> NDArray[np.bool_]:
+        """Whether a person pinned it."""
+        return self._marked(_PINNED)
+
+    def of_slot(self, slot: Slot) -> NDArray[np.bool_]:
+        """Return which memories are of a slot that has a topic, about the user."""
+        return self._marked(_SLOTS[slot])
+
+    @property
+    def pinned_s(self) -> NDArray[np.float64]:
+        """When it was pinned, in seconds since 1970; NaN where it is not."""
+        pinned_s = np.full(len(self), np.nan)
+        pinned_s[self.pinned] = _seconds(np.frombuffer(self._pinned_ats, ">i8"))
+        return pinned_s
+
+    def _marked(self, bits: int) -> NDArray[np.bool_]:
+        marked: NDArray[np.bool_] = (self._marks & bits) != 0
+        return marked
 
     @property
     def searched(self) -> int:
@@ -101,29 +130,20 @@ def held_of(row: Row) -> Held:
     """
     cosine = np.frombuffer(row["cosines"] or b"", ">f4").astype(np.float64)
     facts = np.frombuffer(row["facts"] or b"", _FACTS)
-    marks = facts["marks"].astype(np.int64)
-    pinned = (marks & _PINNED) != 0
-    pinned_s = np.full(len(cosine), np.nan)
-    pinned_s[pinned] = _seconds(np.frombuffer(row["pinned_ats"] or b"", ">i8"))
     postings = unpacked_words(row["words"] or b"")
-    if not row["stored"] == len(cosine) == len(marks) == len(postings.lengths):
+    if not row["stored"] == len(cosine) == len(facts) == len(postings.lengths):
         raise RuntimeError(
             "recall read columns of different lengths: rows hold words that are none"
         )
     return Held(
         cosine=np.minimum(cosine, 1.0),
-        valid_from_s=_seconds(facts["valid_from"]),
-        importance=(marks >> _IMPORTANCE_SHIFT) & _IMPORTANCE_MASK,
-        episodic=(marks & _EPISODIC) != 0,
-        procedural=(marks & _PROCEDURAL) != 0,
-        safety=(marks & _SAFETY) != 0,
-        pinned=pinned,
-        slots={slot: (marks & mark) != 0 for slot, mark in _SLOTS.items()},
-        pinned_s=pinned_s,
         postings=postings,
         turns_next=row["turns_next"],
         first_open=row["first_open"],
         _facts=row["facts"] or b"",
+        _valid_from=facts["valid_from"],
+        _marks=facts["marks"].astype(np.int16),
+        _pinned_ats=row["pinned_ats"] or b"",
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,21 +86,39 @@ def best_first(weighed: Weighed, among: NDArray[np.bool_]) -> list[int]:
 
 def _sorts(held: Held, policy: Policy) -> list[tuple[Verdict, list[int], int]]:
     """Return what is served whatever is asked, sort by sort, each in the order it is served in."""
-    safety, rule = held.safety, held.procedural & ~held.safety & ~held.pinned
-    newest, important = -held.valid_from_s, -held.importance
+    safety, pinned = held.safety, held.pinned
+    rule = held.procedural & ~(safety | pinned)
     return [
-        (Verdict.SAFETY, _ordered(held, safety, newest), policy.safety),
-        (Verdict.PINNED, _ordered(held, held.pinned & ~safety, -held.pinned_s), policy.pins),
-        (Verdict.RULE, _ordered(held, rule, important, newest), policy.rules),
+        (Verdict.SAFETY, _ordered(held, safety, _newest), policy.safety),
+        (Verdict.PINNED, _ordered(held, pinned & ~safety, _pinned_last), policy.pins),
+        (Verdict.RULE, _ordered(held, rule, _most_important), policy.rules),
     ]
 
 
-def _ordered(held: Held, among: NDArray[np.bool_], *keys: NDArray[np.generic]) -> list[int]:
+_Keys: TypeAlias = Callable[[Held], Sequence[NDArray[np.generic]]]
+
+
+def _newest(held: Held) -> Sequence[NDArray[np.generic]]:
+    return [-held.valid_from_s]
+
+
+def _pinned_last(held: Held) -> Sequence[NDArray[np.generic]]:
+    return [-held.pinned_s]
+
+
+def _most_important(held: Held) -> Sequence[NDArray[np.generic]]:
+    return [-held.importance, -held.valid_from_s]
+
+
+def _ordered(held: Held, among: NDArray[np.bool_], keys_of: _Keys) -> list[int]:
     """Return places, ordered by the first key, then the next one, at last by id.
 
     Where rows lie in the table, which a rebuild changes, must not tell what a cap cuts.
     """
     places = np.flatnonzero(among).tolist()
+    if not places:
+        return places  # keys would be made of all
+    keys = keys_of(held)
     return sorted(places, key=lambda place: (*(key[place] for key in keys), held.id_bytes(place)))
 
 
@@ -133,6 +151,7 @@ class _Block:
     sayings: Mapping[int, Saying]
     tokens_left: int
     taken: list[int] = field(default_factory=list)
+    by_words: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     duplicate_of: dict[int, int] = field(default_factory=dict)
 
@@ -145,7 +164,9 @@ class _Block:
             keep_tokens: what must be left for others.
         """
         saying = self.sayings[place]
-        same = next((one for one in self.taken if self.sayings[one].same_as(saying)), None)
+        # Of as many as are taken, few have the same words: vectors are compared with theirs alone.
+        worded = self.by_words.setdefault(saying.words, []) if saying.words else []
+        same = next((one for one in worded if self.sayings[one].agrees_with(saying)), None)
         if same is not None:
             self.verdicts[place], self.duplicate_of[place] = Verdict.DUPLICATE, same
             return
@@ -155,6 +176,7 @@ class _Block:
             return
         self.tokens_left -= cost
         self.taken.append(place)
+        worded.append(place)
         self.verdicts[place] = verdict
 
     def retry(self, places: Iterable[int], why: Mapping[int, Verdict]) -> None:

@@ -6,6 +6,7 @@ question's matter. Which of those first is relative to the other memories of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -49,7 +50,7 @@ class Weighed:
     words: WordScores
     relevance: NDArray[np.float64]
     recency: NDArray[np.float64]
-    importance: NDArray[np.int64]
+    importance: NDArray[np.int16]
     final: NDArray[np.float64]
     similar: NDArray[np.bool_]
     worded: NDArray[np.bool_]
@@ -88,14 +89,15 @@ def weigh(
     relevance += (1 - meaning_weight) * _of_best(worth.bm25)
     topical = np.zeros(len(held), dtype=bool)
     for slot, cosine in topics.items():
-        topical |= held.slots[slot]
+        of_slot = held.of_slot(slot)
+        topical |= of_slot
         # What it says may be far from the question: its topic is what brings it.
-        relevance = np.where(held.slots[slot], np.maximum(relevance, cosine), relevance)
+        relevance = np.where(of_slot, np.maximum(relevance, cosine), relevance)
     days = np.maximum(now_s - held.valid_from_s, 0) / _DAY_S
-    recency = np.where(held.episodic, policy.fading_a_day**days, 1.0)
+    recency = np.where(held.episodic, np.exp(math.log(policy.fading_a_day) * days), 1.0)
     importance = held.importance
     if policy.pinned_importance is not None:
-        importance = np.where(held.pinned, policy.pinned_importance, importance)
+        importance = np.where(held.pinned, np.int16(policy.pinned_importance), importance)
     final = policy.relevance_weight * relevance
     fades = not policy.recency_weight
     final = final * recency if fades else final + policy.recency_weight * recency
@@ -117,13 +119,11 @@ def weigh(
 
 def _spread(cosine: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return cosines between 0 for the least and 1 for the greatest; 0 without a vector."""
-    known = cosine[~np.isnan(cosine)]
-    if not len(known):
-        return np.zeros(len(cosine))
-    low, high = float(known.min()), float(known.max())
-    if high == low:
-        return np.where(np.isnan(cosine), 0.0, 1.0)
-    return np.nan_to_num((cosine - low) / (high - low), nan=0.0)
+    # NaN only where all are.
+    low, high = (float(least.reduce(cosine, initial=np.nan)) for least in (np.fmin, np.fmax))
+    spread = (cosine - low) / (high - low) if high > low else np.ones(len(cosine))
+    spread[np.isnan(cosine)] = 0.0
+    return spread
 
 
 def _of_best(bm25: NDArray[np.float64]) -> NDArray[np.float64]:

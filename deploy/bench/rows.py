@@ -29,8 +29,12 @@ MATCH_COSINE: Final = 0.8
 _WORDS_A_MEMORY: Final = 12
 _WORDS_A_QUESTION: Final = 6
 _VOCABULARY: Final = 5_000
+_UNCOUNTED: Final = 4
+"""The most frequent words of a language, which are function words and not looked for. With so many
+left out, some word of a question stands in a quarter of a user's memories, as it does in LoCoMo's
+conversations (25% of the turns, mean of 340 questions)."""
 # Zipf's law: the n-th word comes an n-th as often as the first.
-_RANKS: Final = 1 / np.arange(1, _VOCABULARY + 1)
+_RANKS: Final = 1 / np.arange(_UNCOUNTED + 1, _UNCOUNTED + _VOCABULARY + 1)
 _FREQUENCY: Final = _RANKS / _RANKS.sum()
 _BATCH: Final = 1_000
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,39 +8,47 @@
 -- name: weigh_now
 -- Return what weighs the memories that hold now, with how far this answer reaches, in the first row; and
 -- in others, whole, those that are most probably served: what always is, and what is near in meaning.
-WITH held AS MATERIALIZED (
+WITH weighed AS MATERIALIZED (
     SELECT
-        facts, pinned_at, words,
-        CASE WHEN embedding_model = %(model)s
-            -- A vector of length 0 has no direction: its distance is no number.
-            THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
-            ELSE 'NaN'
-        END AS cosine
-    FROM memories
-    WHERE subject = %(subject)s
-        AND valid_to IS NULL
-        AND retracted_at IS NULL
-        AND merged_into IS NULL
-        AND (expires_at IS NULL OR expires_at > %(now)s)
-),
-probable AS (
-    SELECT facts FROM held
-    -- What is no number is greater than all numbers here.
-    WHERE (cosine >= %(min_similarity)s AND cosine <> 'NaN')
-        -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the column.
-        OR (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0
-    ORDER BY
-        (get_byte(facts, 24) * 256 + get_byte(facts, 25)) & %(wanted)s::integer <> 0 DESC,
-        cosine DESC
-    LIMIT %(probable)s
+        count(*) AS stored,
+        string_agg(facts, ''::bytea) AS facts,
+        string_agg(float4send(cosine), ''::bytea) AS cosines,
+        string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
+            AS pinned_ats,
+        string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
+        -- Not in their order here, for which the planner would sort all rows: bytes 5 to 20 are the id, 29
+        -- and 30 the marks, and those of cosines above zero are in the order of the cosines.
+        array_agg(float4send(cosine) || facts) FILTER (
+            -- What is no number is greater than all numbers here.
+            WHERE (cosine >= %(min_similarity)s AND cosine <> 'NaN')
+                -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the
+                -- column. Most of it lies in one byte.
+                OR get_byte(facts, 25) & %(wanted_low)s::integer <> 0
+                OR (
+                    %(wanted_high)s::integer <> 0
+                    AND get_byte(facts, 24) & %(wanted_high)s::integer <> 0
+                )
+        ) AS probable
+    FROM (
+        SELECT
+            facts, pinned_at, words,
+            CASE WHEN embedding_model = %(model)s
+                -- A vector of length 0 has no direction: its distance is no number.
+                THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
+                ELSE 'NaN'
+            END AS cosine
+        FROM memories
+        WHERE subject = %(subject)s
+            AND valid_to IS NULL
+            AND retracted_at IS NULL
+            AND merged_into IS NULL
+            AND (expires_at IS NULL OR expires_at > %(now)s)
+        -- Or else the planner has the cosine computed once for each time that it is named.
+        OFFSET 0
+    ) AS held
 )
 SELECT
-    count(*) AS stored,
-    string_agg(facts, ''::bytea) AS facts,
-    string_agg(float4send(cosine), ''::bytea) AS cosines,
-    string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
-        AS pinned_ats,
-    string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
+    stored, facts, cosines, pinned_ats, words,
     (
         SELECT next_offset FROM positions
         WHERE topic = %(turns_topic)s AND partition = %(partition)s
@@ -53,7 +61,7 @@ SELECT
     NULL::uuid AS turn_id, NULL AS quote, NULL::timestamptz AS valid_from,
     NULL AS valid_from_precision, NULL::timestamptz AS valid_to, NULL::timestamptz AS recorded_at,
     NULL::jsonb AS provenance, NULL::boolean AS pinned, NULL::halfvec AS embedding
-FROM held
+FROM weighed
 UNION ALL
 SELECT
     NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -61,11 +69,19 @@ SELECT
     quote, valid_from, valid_from_precision, valid_to, recorded_at, provenance,
     pinned_at IS NOT NULL,
     CASE WHEN embedding_model = %(model)s THEN embedding END
-FROM probable
+FROM (
+    SELECT entry
+    FROM (SELECT unnest(probable) AS entry FROM weighed) AS listed
+    ORDER BY
+        get_byte(entry, 29) & %(wanted_low)s::integer <> 0
+        OR get_byte(entry, 28) & %(wanted_high)s::integer <> 0 DESC,
+        entry DESC
+    LIMIT %(probable)s
+) AS probable
 CROSS JOIN LATERAL (
     SELECT * FROM memories
     WHERE subject = %(subject)s
-        AND memory_id = encode(substring(probable.facts FOR 16), 'hex')::uuid
+        AND memory_id = encode(substring(probable.entry FROM 5 FOR 16), 'hex')::uuid
     -- One by one: for a join the planner would read all rows of the subject in the table.
     LIMIT 1
 ) AS whole;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projections.words.analysis import Word
-from projections.words.postings import Matches, Postings
+from projections.words.postings import Postings
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -28,12 +27,31 @@ class WordScores:
         share: how much of the question's matter is matched: the weights of the matched words over
             those of all, 0 to 1, shape ``(memories,)``. Unlike ``bm25`` it means the same for every
             question and user.
-        holding: for each word the memories that hold it.
+        hits: which memory holds which word.
     """
 
     bm25: NDArray[np.float64]
     share: NDArray[np.float64]
-    holding: Sequence[NDArray[np.int64]]
+    hits: Hits
+
+    def words_in(self, row: int) -> list[int]:
+        """Return which of the question's words a memory holds, by their places in it."""
+        return sorted(self.hits.words[self.hits.rows == row].tolist())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hits:
+    """Which memory holds which word of a question; one element for each such pair.
+
+    Attributes:
+        rows: the memory.
+        words: the word, by its place in the question.
+        counts: how often.
+    """
+
+    rows: NDArray[np.int64]
+    words: NDArray[np.int64]
+    counts: NDArray[np.uint32]
 
 
 def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
@@ -45,35 +63,40 @@ def word_scores(words: Sequence[Word], postings: Postings) -> WordScores:
             among them.
     """
     memories = len(postings.lengths)
-    mean = max(float(postings.lengths.mean()), 1.0) if memories else 1.0
-    norm = K1 * (1 - B + B * postings.lengths / mean)
-    bm25, matched = np.zeros(memories), np.zeros(memories)
-    holding: list[NDArray[np.int64]] = []
-    total = 0.0
-    matches = postings.of(form for word in words for form in word.forms)
-    for word in words:
-        rows, counts = _found(word, matches, memories)
-        # Never negative, as a word in more than half of all memories would otherwise make it.
-        weight = math.log1p((memories - len(rows) + 0.5) / (len(rows) + 0.5))
-        bm25[rows] += weight * counts * (K1 + 1) / (counts + norm[rows])
-        matched[rows] += weight
-        total += weight
-        holding.append(rows)
-    # Never above 1: what is added to the whole is added here too, or left out, in the same order.
-    share = matched / total if total else matched
-    return WordScores(bm25=bm25, share=share, holding=holding)
+    hits = _hits(words, postings)
+    if not len(hits.rows):
+        return WordScores(bm25=np.zeros(memories), share=np.zeros(memories), hits=hits)
+    holding = np.bincount(hits.words, minlength=len(words))
+    # Never negative, as a word in more than half of all memories would otherwise make it.
+    weights = np.log1p((memories - holding + 0.5) / (holding + 0.5))
+    mean = max(float(postings.lengths.mean()), 1.0)
+    norms = K1 * (1 - B + B * postings.lengths[hits.rows] / mean)
+    weight = weights[hits.words]
+    bm25 = weight * hits.counts * (K1 + 1) / (hits.counts + norms)
+    share = np.bincount(hits.rows, weight, memories) / weights.sum()
+    return WordScores(
+        bm25=np.asarray(np.bincount(hits.rows, bm25, memories), dtype=np.float64),
+        # In whatever order they are added up, what is matched is no more than the whole.
+        share=np.minimum(share, 1.0),
+        hits=hits,
+    )
 
 
-def _found(
-    word: Word, matches: Matches, memories: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Return which memories hold a word, and how often; of its forms the one that comes more."""
-    rows, counts = matches.holding(word.forms[0])
-    for form in word.forms[1:]:
-        others, more = matches.holding(form)
-        both = np.zeros(memories, dtype=np.uint32)
-        both[rows] = counts
-        both[others] = np.maximum(both[others], more)
-        rows = np.flatnonzero(both)
-        counts = both[rows]
-    return rows, counts
+def _hits(words: Sequence[Word], postings: Postings) -> Hits:
+    """Return which memory holds which word: a word of several forms once, by what comes most."""
+    of_form = sorted((form, place) for place, word in enumerate(words) for form in word.forms)
+    forms = np.array([form for form, _ in of_form], dtype=np.uint32)
+    places = np.array([place for _, place in of_form], dtype=np.int64)
+    matches = postings.of(forms)
+    rows, which, counts = matches.rows, matches.which, matches.counts
+    if len(of_form) == len(words):
+        return Hits(rows=rows, words=places[which], counts=counts)
+    # A form may be that of several words, which then stand one behind the other.
+    beyond = np.searchsorted(forms, forms, side="right")[which]
+    each = beyond - which
+    which = np.repeat(beyond - np.cumsum(each), each) + np.arange(each.sum())
+    rows, counts = np.repeat(rows, each), np.repeat(counts, each)
+    pairs, first = np.unique(rows * len(words) + places[which], return_inverse=True)
+    most = np.zeros(len(pairs), dtype=np.uint32)
+    np.maximum.at(most, first, counts)
+    return Hits(rows=pairs // len(words), words=pairs % len(words), counts=most)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -85,12 +86,21 @@ def language_of(words: Iterable[str]) -> str | None:
     Returns:
         The name of its stemmer; ``None`` where English words are as many, or none is known.
     """
-    known = function_words()
-    held = list(words)
-    hits = {name: sum(word in listed for word in held) for name, listed in known.items()}
-    english = hits.pop(ENGLISH)
-    best = max(hits, key=hits.__getitem__)  # of equal ones the first in the file
+    listed = _languages_by_word()
+    hits = Counter(name for word in words for name in listed.get(word, ()))
+    english = hits.pop(ENGLISH, 0)
+    # Of equal ones the first in the file.
+    best = max(function_words(), key=hits.__getitem__)
     return best if hits[best] > english else None
+
+
+@cache
+def _languages_by_word() -> Mapping[str, Sequence[str]]:
+    languages: dict[str, list[str]] = {}
+    for name, words in function_words().items():
+        for word in words:
+            languages.setdefault(word, []).append(name)
+    return MappingProxyType(languages)
 
 
 def script_language(word: str) -> str | None:

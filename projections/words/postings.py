@@ -7,7 +7,6 @@ rows, one behind the other, can be told apart without a list of their lengths.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -22,11 +21,14 @@ WITHOUT_WORDS: Final = (0).to_bytes(4, "little") + (1).to_bytes(4, "little")
 
 _COUNT_MAX: Final = 15
 _COUNT_BITS: Final = 4
+_HASH_BITS: Final = 28
+_NO_FORM: Final = np.uint32((1 << 32) - 1)
+"""No form's hash: they have 28 bits."""
 _NUMBER_BYTES: Final = 4
 _HEADER_NUMBERS: Final = 2
 
-_LOW_BITS: Final = 0xFFFF
-"""The bits of a form that are looked at first: a table of them all stays in the cache."""
+_HIGH_BITS: Final = 8
+"""The bits of a form that are looked at first: those in the last byte of its number."""
 
 # nbtree's BTMaxItemSize of 8 KiB pages: an entry of recall's index holds no more.
 _ENTRY_BYTES_MAX: Final = 2_704
@@ -69,50 +71,57 @@ class Postings:
 
     Attributes:
         lengths: the number of words of each, shape ``(memories,)``.
-        forms: the hash in each number of their bytes.
-        counts: how often that form occurs there.
+        numbers: the numbers of their bytes.
         begins: where the numbers of each memory begin, shape ``(memories,)``.
     """
 
     lengths: NDArray[np.int64]
-    forms: NDArray[np.uint32]
-    counts: NDArray[np.uint32]
+    numbers: NDArray[np.uint32]
     begins: NDArray[np.int64]
 
-    def of(self, forms: Iterable[int]) -> Matches:
-        """Return where some forms stand, and perhaps a few others.
+    def of(self, forms: NDArray[np.uint32]) -> Matches:
+        """Return where some forms stand.
 
         Each number is looked at once, however many forms there are: a page that is asked with has
         more than a hundred words.
+
+        Args:
+            forms: the hashes of the forms, in ascending order, shape ``(forms,)``; one that stands
+                there twice is found once, at its first place.
         """
-        wanted = np.zeros(_LOW_BITS + 1, dtype=bool)
-        wanted[[form & _LOW_BITS for form in forms]] = True
-        at = np.flatnonzero(wanted[self.forms & np.uint32(_LOW_BITS)])
+        wanted = bytearray(1 << _HIGH_BITS)
+        for high in (forms >> np.uint32(_HASH_BITS - _HIGH_BITS)).tolist():
+            wanted[high] = True
+        last = self.numbers.view(np.uint8)[_NUMBER_BYTES - 1 :: _NUMBER_BYTES].tobytes()
+        # A table of bytes: what arrays look up is first widened to eight bytes each.
+        at = np.flatnonzero(np.frombuffer(last.translate(wanted), dtype=bool))
+        found = self.numbers[at]
+        which = np.searchsorted(forms, found >> np.uint32(_COUNT_BITS))
         rows = np.searchsorted(self.begins, at, side="right") - 1
-        # What stands in front of a memory's forms is none of them.
-        posted = at - self.begins[rows] >= _HEADER_NUMBERS
-        at = at[posted]
-        return Matches(rows=rows[posted], forms=self.forms[at], counts=self.counts[at])
+        # What is alike in its high bits alone is another; what stands in front of a memory's forms
+        # is none of them.
+        same = np.append(forms, _NO_FORM)[which] == found >> np.uint32(_COUNT_BITS)
+        same &= at - self.begins[rows] >= _HEADER_NUMBERS
+        return Matches(
+            rows=rows[same],
+            which=which[same],
+            counts=found[same] & np.uint32(_COUNT_MAX),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matches:
-    """Where forms stand; the arrays have one element for each place.
+    """Where forms stand; the arrays have one element for each place, in the order of the rows.
 
     Attributes:
         rows: in which memory.
-        forms: which form.
+        which: which of the forms.
         counts: how often it occurs there.
     """
 
     rows: NDArray[np.int64]
-    forms: NDArray[np.uint32]
+    which: NDArray[np.int64]
     counts: NDArray[np.uint32]
-
-    def holding(self, form: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return which memories hold a form, and how often."""
-        at = np.flatnonzero(self.forms == form)
-        return self.rows[at], self.counts[at]
 
 
 def unpacked_words(packed: bytes) -> Postings:
@@ -120,8 +129,5 @@ def unpacked_words(packed: bytes) -> Postings:
     numbers = np.frombuffer(packed, "<u4")
     begins = np.flatnonzero(numbers == 0)
     return Postings(
-        lengths=numbers[begins + 1].astype(np.int64) - 1,
-        forms=numbers >> np.uint32(_COUNT_BITS),
-        counts=numbers & np.uint32(_COUNT_MAX),
-        begins=begins,
+        lengths=numbers[begins + 1].astype(np.int64) - 1, numbers=numbers, begins=begins
     )

@@ -23,14 +23,11 @@ _OTHERS = 300  # see test_recall_index, which stores the longest entry
 def test_rows_stand_one_behind_the_other_and_are_told_apart(contents: list[str]) -> None:
     found = unpacked_words(b"".join(packed_words(content, 384) for content in contents))
     assert found.lengths.tolist() == [document_words(content).length for content in contents]
-    ends = [*found.begins[1:].tolist(), len(found.forms)]
+    ends = [*found.begins[1:].tolist(), len(found.numbers)]
     for row, content in enumerate(contents):
-        numbers = slice(int(found.begins[row]) + 2, ends[row])
+        numbers = found.numbers[int(found.begins[row]) + 2 : ends[row]].tolist()
         counts = {form: min(count, 15) for form, count in document_words(content).counts.items()}
-        assert (
-            dict(zip(found.forms[numbers].tolist(), found.counts[numbers].tolist(), strict=True))
-            == counts
-        )
+        assert {number >> 4: number & 15 for number in numbers} == counts
 
 
 def test_a_text_without_words_is_the_bytes_that_stand_for_it() -> None:
@@ -43,8 +40,8 @@ def test_what_stands_in_front_of_the_words_of_a_memory_is_no_word() -> None:
     begins = [number >> 4 for number in (0, 2)]  # how it begins, and one word and one
     for form in begins:
         assert form not in document_words("tea").counts
-        rows, counts = unpacked_words(packed).of([form]).holding(form)
-        assert (rows.tolist(), counts.tolist()) == ([], [])
+        matches = unpacked_words(packed).of(np.array([form], dtype=np.uint32))
+        assert (matches.rows.tolist(), matches.counts.tolist()) == ([], [])
 
 
 @pytest.mark.parametrize("dimension", [4, 384, 768, 1000])
@@ -57,12 +54,13 @@ def test_the_words_of_the_longest_text_fit_beside_a_vector(dimension: int) -> No
 def test_of_a_long_text_the_first_words_are_kept_and_its_whole_length() -> None:
     text = " ".join(f"word{number}" for number in range(1_000))
     found = unpacked_words(packed_words(text, 384))
-    assert found.forms[2:].tolist() == list(document_words(text).counts)[: forms_max(384)]
+    forms = [number >> 4 for number in found.numbers[2:].tolist()]
+    assert forms == list(document_words(text).counts)[: forms_max(384)]
     assert found.lengths.tolist() == [1_000]
 
 
 _FORMS = st.integers(0, 3).flatmap(
-    # Some are alike in their low bits.
+    # Some are alike in their high bits.
     lambda low: st.integers(0, 3).map(lambda high: (high << 20) | low)
 )
 
@@ -76,8 +74,10 @@ def test_forms_are_found_where_they_stand_and_nowhere_else(
         for forms in memories
         for number in (0, len(forms) + 1, *((form << 4) | 1 for form in forms))
     ]
-    matches = unpacked_words(np.array(numbers, dtype="<u4").tobytes()).of(asked)
-    for form in asked:
-        rows, counts = matches.holding(form)
-        assert rows.tolist() == [row for row, forms in enumerate(memories) if form in forms]
-        assert counts.tolist() == [1] * len(rows)
+    forms = np.array(sorted(asked), dtype=np.uint32)
+    matches = unpacked_words(np.array(numbers, dtype="<u4").tobytes()).of(forms)
+    assert matches.counts.tolist() == [1] * len(matches.rows)
+    found = list(zip(matches.rows.tolist(), forms[matches.which].tolist(), strict=True))
+    assert found == [
+        (row, form) for row, forms in enumerate(memories) for form in forms if form in asked
+    ]
