@@ -6,7 +6,6 @@ question's matter. Which of those first is relative to the other memories of the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -94,7 +93,7 @@ def weigh(
         # What it says may be far from the question: its topic is what brings it.
         relevance = np.where(of_slot, np.maximum(relevance, cosine), relevance)
     days = np.maximum(now_s - held.valid_from_s, 0) / _DAY_S
-    recency = np.where(held.episodic, np.exp(math.log(policy.fading_a_day) * days), 1.0)
+    recency = np.where(held.episodic, policy.fading_a_day**days, 1.0)
     importance = held.importance
     if policy.pinned_importance is not None:
         importance = np.where(held.pinned, np.int16(policy.pinned_importance), importance)

@@ -21,10 +21,10 @@ WITHOUT_WORDS: Final = (0).to_bytes(4, "little") + (1).to_bytes(4, "little")
 
 _COUNT_MAX: Final = 15
 _COUNT_BITS: Final = 4
-_HASH_BITS: Final = 28
+_NUMBER_BYTES: Final = 4
+_HASH_BITS: Final = 8 * _NUMBER_BYTES - _COUNT_BITS
 _NO_FORM: Final = np.uint32((1 << 32) - 1)
 """No form's hash: they have 28 bits."""
-_NUMBER_BYTES: Final = 4
 _HEADER_NUMBERS: Final = 2
 
 _HIGH_BITS: Final = 8
