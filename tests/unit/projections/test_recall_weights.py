@@ -71,3 +71,9 @@ def test_without_a_weight_for_recency_relevance_itself_fades() -> None:
 def test_a_memory_of_tomorrow_is_no_more_recent_than_one_of_now() -> None:
     found = weighed(GATED, Note(kind=MemoryKind.EPISODIC, days_old=-3))
     assert found.recency.tolist() == [1.0]
+
+
+def test_an_episode_may_fade_to_nothing_within_a_day() -> None:
+    policy = Policy(episode_half_life_days=0.0005)
+    worth = weighed(policy, Note(kind=MemoryKind.EPISODIC, days_old=1), Note(days_old=1))
+    assert worth.recency.tolist() == [0, 1]
