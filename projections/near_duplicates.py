@@ -47,9 +47,8 @@ class Saying:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Its words but for those that change nothing."""
-        return tuple(
-            word for word in folded(self.memory.content).split() if word not in _CHANGE_NOTHING
-        )
+        words = folded(self.memory.content).split()
+        return tuple([word for word in words if word not in _CHANGE_NOTHING])
 
     @cached_property
     def direction(self) -> NDArray[np.float32] | None:

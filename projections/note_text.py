@@ -98,7 +98,10 @@ def escaped(text: str) -> str:
 
     An ampersand stays as it is: what stands here is for a model to read, never to be unescaped.
     """
-    return one_line(text).translate(_BRACKETS)
+    line = one_line(text)
+    if line.isascii() and "<" not in line and ">" not in line:
+        return line  # as most are, and looking each character up takes longer than all the rest
+    return line.translate(_BRACKETS)
 
 
 def as_xml_text(text: str) -> str:

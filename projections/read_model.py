@@ -40,7 +40,6 @@ class ReadModel:
         pool: autocommit connections that find the generation's tables first.
         embedder: the name of the embedder that its vectors are made with.
         dimension: the number of components of its vectors.
-        vector_types: what the database calls pgvector's types.
     """
 
     generation: str
@@ -48,7 +47,6 @@ class ReadModel:
     pool: Pool
     embedder: str
     dimension: int
-    vector_types: VectorTypes
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -59,7 +57,6 @@ class ReadModel:
         """
         with reaching_read_model():
             async with self.pool.connection() as connection:
-                self.vector_types.register(connection)
                 yield connection
 
     async def ping(self) -> None:
@@ -153,6 +150,7 @@ async def open_read_model(
             max_size=max_size,
             application_name=application_name,
             read_only=read_only,
+            register=vector_types.register,
         )
     return ReadModel(
         generation=generation,
@@ -160,7 +158,6 @@ async def open_read_model(
         pool=pool,
         embedder=embedder,
         dimension=dimension,
-        vector_types=vector_types,
     )
 
 

@@ -35,6 +35,21 @@ async def read_rows(
         return list(await cursor.fetchall())
 
 
+async def read_self_named_rows(
+    read_model: ReadModel, query: str, parameters: Mapping[str, Any]
+) -> list[Row]:
+    """Return the rows that a query finds that names its subject itself.
+
+    Raises:
+        ReadModelUnavailable: the read model cannot be reached.
+    """
+    async with read_model.connection() as connection:
+        cursor = connection.cursor(binary=True, row_factory=dict_row)
+        # Outside a transaction block the naming ends with the statement.
+        await cursor.execute(query, parameters)
+        return list(await cursor.fetchall())
+
+
 async def read_answers(
     read_model: ReadModel, subject: UUID, queries: Sequence[str], parameters: Mapping[str, Any]
 ) -> list[list[Row]]:

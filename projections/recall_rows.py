@@ -85,7 +85,9 @@ class SubjectRows:
             "wanted_high": marks >> 8,
             "probable": self.question.limit + PROBABLE_BEYOND_LIMIT,
         }
-        first, *probable = await self._read("weigh_now", asked)
+        first, *probable = await reading.read_self_named_rows(
+            self.read_model, _QUERIES["weigh_now"], asked
+        )
         return held_of(first), probable
 
     async def whole(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -92,7 +92,16 @@ def _parse_queries(source: str, text: str) -> Queries:
             raise ValueError(f"{source}: say below the name {name!r} what the query does")
         if all(not line.strip() or line.startswith("--") for line in lines):
             raise ValueError(f"{source}: the query {name!r} has no statement")
-    return Queries(source, {name: "\n".join(lines).strip() for name, lines in blocks.items()})
+    return Queries(source, {name: _without_comments(lines) for name, lines in blocks.items()})
+
+
+def _without_comments(lines: list[str]) -> str:
+    """Return a statement without the lines that only explain it.
+
+    psycopg remembers how it read a statement if that has no more than 4,096 characters
+    (``MAX_CACHED_STATEMENT_LENGTH``), and else reads it again each time.
+    """
+    return "\n".join(line for line in lines if not line.lstrip().startswith("--")).strip()
 
 
 _QUERIES: Final = load_queries("schemas", "sql/database.sql")
@@ -295,6 +304,7 @@ async def open_pool(
     read_only: bool = False,
     row_security: bool = True,
     timeout_seconds: float = 10.0,
+    register: Callable[[Connection], None] | None = None,
 ) -> Pool:
     """Open a pool of autocommit connections and wait until the first are there.
 
@@ -311,6 +321,7 @@ async def open_pool(
         row_security: act as the restricted role; ``False`` keeps the login, which a bulk load by
             COPY and a change of structure need.
         timeout_seconds: how long to wait for a connection, now and on every use.
+        register: teaches each connection types of its own.
 
     Raises:
         ConfigurationError: row-level security would not hold for the login, and the restricted
@@ -326,6 +337,8 @@ async def open_pool(
             await connection.execute(_QUERIES["become_application_role"])
         if read_only:
             await connection.execute(_QUERIES["read_only"])
+        if register is not None:
+            register(connection)
 
     pool: Pool = AsyncConnectionPool(
         conninfo,

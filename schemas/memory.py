@@ -202,6 +202,8 @@ def folded(text: str) -> str:
     if not normal.isascii():
         # Folding case may take a composed letter apart.
         normal = unicodedata.normalize("NFKC", normal)
+    if normal.replace(" ", "").isalnum():
+        return " ".join(normal.split())
     return " ".join(" ".join(map(_folded_word, _words(normal))).split()) or normal
 
 

@@ -25,7 +25,7 @@ FOUND_BOUND: Final = at_least(1)
 
 _BENCH: Final = load_queries("deploy", "bench/sql/bench.sql")
 _SMALL_SHARE: Final = 100
-_SHARED_BUFFERS_MB: Final = 1024
+_SHARED_BUFFERS_MB: Final = 2048
 _WARM_UP: Final = 50
 _ROUNDS: Final = 5
 

@@ -8,44 +8,56 @@
 -- name: weigh_now
 -- Return what weighs the memories that hold now, with how far this answer reaches, in the first row; and
 -- in others, whole, those that are most probably served: what always is, and what is near in meaning.
-WITH weighed AS MATERIALIZED (
+--
+-- It names its subject itself, which spares a statement: what reads memories takes the subject out of
+-- what names it, so it cannot be run before. If it were, it would find nothing.
+WITH named AS MATERIALIZED (
     SELECT
-        count(*) AS stored,
-        string_agg(facts, ''::bytea) AS facts,
-        string_agg(float4send(cosine), ''::bytea) AS cosines,
-        string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
-            AS pinned_ats,
-        string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
-        -- Not in their order here, for which the planner would sort all rows: bytes 5 to 20 are the id, 29
-        -- and 30 the marks, and those of cosines above zero are in the order of the cosines.
-        array_agg(float4send(cosine) || facts) FILTER (
-            -- What is no number is greater than all numbers here.
-            WHERE (cosine >= %(min_similarity)s AND cosine <> 'NaN')
-                -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the
-                -- column. Most of it lies in one byte.
-                OR get_byte(facts, 25) & %(wanted_low)s::integer <> 0
-                OR (
-                    %(wanted_high)s::integer <> 0
-                    AND get_byte(facts, 24) & %(wanted_high)s::integer <> 0
-                )
-        ) AS probable
-    FROM (
+        %(subject)s::uuid AS subject,
+        set_config('memledger.subjects', ARRAY[%(subject)s::uuid]::text, true) AS setting
+),
+weighed AS MATERIALIZED (
+    SELECT summed.*
+    FROM named
+    CROSS JOIN LATERAL (
         SELECT
-            facts, pinned_at, words,
-            CASE WHEN embedding_model = %(model)s
-                -- A vector of length 0 has no direction: its distance is no number.
-                THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
-                ELSE 'NaN'
-            END AS cosine
-        FROM memories
-        WHERE subject = %(subject)s
-            AND valid_to IS NULL
-            AND retracted_at IS NULL
-            AND merged_into IS NULL
-            AND (expires_at IS NULL OR expires_at > %(now)s)
-        -- Or else the planner has the cosine computed once for each time that it is named.
-        OFFSET 0
-    ) AS held
+            count(*) AS stored,
+            string_agg(facts, ''::bytea) AS facts,
+            string_agg(float4send(cosine), ''::bytea) AS cosines,
+            string_agg(timestamptz_send(pinned_at), ''::bytea) FILTER (WHERE pinned_at IS NOT NULL)
+                AS pinned_ats,
+            string_agg(coalesce(words, '\x0000000001000000'), ''::bytea) AS words,
+            -- Not in their order here, for which the planner would sort all rows: bytes 5 to 20 are the id, 29
+            -- and 30 the marks, and those of cosines above zero are in the order of the cosines.
+            array_agg(float4send(cosine) || facts) FILTER (
+                -- What is no number is greater than all numbers here.
+                WHERE (cosine >= %(min_similarity)s AND cosine <> 'NaN')
+                    -- Procedural, for the user's safety, pinned, or of a topic that is asked for: see the
+                    -- column. Most of it lies in one byte.
+                    OR get_byte(facts, 25) & %(wanted_low)s::integer <> 0
+                    OR (
+                        %(wanted_high)s::integer <> 0
+                        AND get_byte(facts, 24) & %(wanted_high)s::integer <> 0
+                    )
+            ) AS probable
+        FROM (
+            SELECT
+                facts, pinned_at, words,
+                CASE WHEN embedding_model = %(model)s
+                    -- A vector of length 0 has no direction: its distance is no number.
+                    THEN (1 - (embedding <=> (SELECT (%(vectors)b::halfvec[])[1])))::real
+                    ELSE 'NaN'
+                END AS cosine
+            FROM memories
+            WHERE subject = named.subject
+                AND valid_to IS NULL
+                AND retracted_at IS NULL
+                AND merged_into IS NULL
+                AND (expires_at IS NULL OR expires_at > %(now)s)
+            -- Or else the planner has the cosine computed once for each time that it is named.
+            OFFSET 0
+        ) AS held
+    ) AS summed
 )
 SELECT
     stored, facts, cosines, pinned_ats, words,

@@ -23,8 +23,6 @@ _COUNT_MAX: Final = 15
 _COUNT_BITS: Final = 4
 _NUMBER_BYTES: Final = 4
 _HASH_BITS: Final = 8 * _NUMBER_BYTES - _COUNT_BITS
-_NO_FORM: Final = np.uint32((1 << 32) - 1)
-"""No form's hash: they have 28 bits."""
 _HEADER_NUMBERS: Final = 2
 
 _HIGH_BITS: Final = 8
@@ -100,7 +98,7 @@ class Postings:
         rows = np.searchsorted(self.begins, at, side="right") - 1
         # What is alike in its high bits alone is another; what stands in front of a memory's forms
         # is none of them.
-        same = np.append(forms, _NO_FORM)[which] == found >> np.uint32(_COUNT_BITS)
+        same = forms.take(which, mode="clip") == found >> np.uint32(_COUNT_BITS)
         same &= at - self.begins[rows] >= _HEADER_NUMBERS
         return Matches(
             rows=rows[same],

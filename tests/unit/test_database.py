@@ -35,8 +35,12 @@ class TestQueries:
             "-- name: two\n-- Does two,\n-- at length.\nSELECT\n  2;\n",
         )
         assert list(queries) == ["one", "two"]
-        assert queries["one"] == "-- Does one.\nSELECT 1;"
-        assert queries["two"].endswith("SELECT\n  2;")
+        assert queries["one"] == "SELECT 1;"
+        assert queries["two"] == "SELECT\n  2;"
+
+    def test_are_told_without_what_explains_them(self, tmp_path: Path, package: str) -> None:
+        text = "-- name: one\n-- Does one.\nSELECT\n    -- Why.\n    '--', 1 -- one\nFROM a;\n"
+        assert load(tmp_path, package, text)["one"] == "SELECT\n    '--', 1 -- one\nFROM a;"
 
     def test_that_are_missing_are_an_error_that_names_file_and_query(
         self, tmp_path: Path, package: str

@@ -41,7 +41,8 @@ READERS: Final = (
 """The modules that ask the read model on behalf of a caller."""
 
 _FILTER: Final = re.compile(
-    r"(?:\w+\.)?subject = %\(subject\)s(?:::uuid)?|(?:\w+\.)?tenant = %\(tenant\)s"
+    r"(?:\w+\.)?subject = (?:%\(subject\)s(?:::uuid)?|named\.subject)"
+    r"|(?:\w+\.)?tenant = %\(tenant\)s"
 )
 
 

@@ -1,15 +1,16 @@
-"""Where recall finds a subject's vectors: side by side in an index, if they fit into one."""
+"""How recall's statement finds a subject's rows: in an index, and for the subject it names."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import numpy as np
 import pytest
 from psycopg.rows import dict_row
 
-from deploy.bench.rows import Filler
-from projections.read_model import ReadModel, name_subjects, open_read_model
+from deploy.bench.rows import BenchUser, Filler
+from projections.read_model import ReadModel, open_read_model
 from projections.recall_held import held_of, wanted_marks
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
@@ -44,10 +45,44 @@ def test_vectors_that_fit_are_read_out_of_an_index_and_longer_ones_are_found_too
     asyncio.run(scenario())
 
 
-async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
-    """Return how a question about one of several users is planned, and whether it finds all."""
-    user, *_ = await Filler(read_model, seed=1).fill(_USERS, _MEMORIES, lambda _: None)
-    asked = {
+@pytest.mark.parametrize(
+    "scans",
+    [
+        pytest.param(["enable_indexscan", "enable_indexonlyscan"], id="bitmap"),
+        pytest.param(["enable_seqscan", "enable_bitmapscan"], id="index"),
+        pytest.param(
+            ["enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"], id="whole table"
+        ),
+    ],
+)
+def test_the_statement_sees_the_subject_that_it_names_however_it_is_planned(
+    postgres_url: str, scans: list[str]
+) -> None:
+    async def scenario() -> None:
+        read_model = await open_read_model(
+            postgres_url, generation="g1", embedder="bench", dimension=8, migrate=True
+        )
+        try:
+            users = await Filler(read_model, seed=1).fill(_USERS, _MEMORIES, lambda _: None)
+            async with read_model.connection() as connection:
+                for scan in scans:
+                    await connection.execute(f"SET {scan} = off")
+                cursor = connection.cursor(binary=True, row_factory=dict_row)
+                for user in users[:2]:
+                    await cursor.execute(_RECALL["weigh_now"], _asked(read_model, user))
+                    row, *_ = await cursor.fetchall()
+                    assert row["stored"] == _MEMORIES
+                # What was named is forgotten with the statement.
+                await cursor.execute("SELECT count(*) AS seen FROM memories")
+                assert await cursor.fetchone() == {"seen": 0}
+        finally:
+            await read_model.close()
+
+    asyncio.run(scenario())
+
+
+def _asked(read_model: ReadModel, user: BenchUser) -> dict[str, Any]:
+    return {
         "subject": user.subject,
         "model": read_model.embedder,
         "vectors": HalfVectors([halves_of(user.question)]),
@@ -59,8 +94,13 @@ async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
         "partition": 0,
         "now": utc_now(),
     }
+
+
+async def _plan_and_recall(read_model: ReadModel) -> tuple[str, bool]:
+    """Return how a question about one of several users is planned, and whether it finds all."""
+    user, *_ = await Filler(read_model, seed=1).fill(_USERS, _MEMORIES, lambda _: None)
+    asked = _asked(read_model, user)
     async with read_model.connection() as connection, connection.transaction():
-        await name_subjects(connection, [user.subject])
         # So few rows lie on so few pages that the planner would read them all.
         # So small a table would be read whole.
         await connection.execute("SET LOCAL enable_seqscan = off")
