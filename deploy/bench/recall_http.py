@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Any, Final
 
 import aiohttp
@@ -31,7 +31,7 @@ P99_BOUND: Final = at_most(25)
 REQUESTS_PER_S: Final = 200
 _ROWS_SHARE: Final = 10
 _SECONDS_MAX: Final = 20
-_WARM_UP: Final = 200
+_WARM_UP: Final = 2_000
 _CONNECTIONS_MAX: Final = 32
 _KEPT_S: Final = 3.0
 """An idle connection is closed here before the gateway closes it, else the two could cross."""
@@ -66,14 +66,17 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
         headers={"Authorization": f"Bearer {home.api_key_file.read_text().strip()}"},
         connector=aiohttp.TCPConnector(limit=_CONNECTIONS_MAX, keepalive_timeout=_KEPT_S),
     )
+    processes = PipelineProcesses.of(home, state)
     async with client:
-        with _gateway_apart(PipelineProcesses.of(home, state)):
+        with _gateway_apart(processes):
             lot = np.random.default_rng(_SEED)
             await _ask_steadily(client, _drawn(users, min(_WARM_UP, requests), lot))
             announce.print(f"· {requests:,} requests, {REQUESTS_PER_S} a second")
+            used = processes.cpu_s()
             began = time.perf_counter()
             seconds = await _ask_steadily(client, _drawn(users, requests, lot))
             took = time.perf_counter() - began
+            used = {name: now - used[name] for name, now in processes.cpu_s().items()}
     found = percentiles_ms(seconds)
     return [
         Figure(
@@ -87,6 +90,9 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
                 "memories_a_user": size.memories_a_user,
                 "requests": requests,
                 "requests_per_s": rounded(requests / took),
+                "cpu_ms_a_request": {
+                    name: rounded(1000 * cpu_s / requests) for name, cpu_s in used.items()
+                },
                 "cores": os.cpu_count(),
             },
         )
@@ -134,19 +140,20 @@ async def _ask_steadily(
     began = time.perf_counter()
 
     async def ask(due: float, question: dict[str, Any]) -> float:
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
         async with client.post("/v1/recall", json=question) as answer:
             told = await answer.text()
         if not answer.ok:
             raise MemledgerError(f"POST /v1/recall: {answer.status} {told[:200]}")
         return time.perf_counter() - due
 
-    return await asyncio.gather(
-        *(
-            ask(began + number / REQUESTS_PER_S, question)
-            for number, question in enumerate(questions)
-        )
-    )
+    async with asyncio.TaskGroup() as asking:
+        asked: list[asyncio.Task[float]] = []
+        for number, question in enumerate(questions):
+            due = began + number / REQUESTS_PER_S
+            # Each is begun when it is due: to begin all at once keeps the first ones waiting.
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            asked.append(asking.create_task(ask(due, question)))
+    return [task.result() for task in asked]
 
 
 @contextmanager
@@ -161,7 +168,8 @@ def _gateway_apart(processes: PipelineProcesses) -> Iterator[None]:
         yield
         return
     for process in (*servers, own):
-        process.cpu_affinity(cores[-1:])
+        with suppress(psutil.NoSuchProcess):  # a helper of Postgres may end at any time
+            process.cpu_affinity(cores[-1:])
     for process in others:
         process.cpu_affinity(cores[:-1])
     try:

@@ -223,3 +223,46 @@ def test_of_an_erased_user_and_of_a_stranger_nothing_is_recorded() -> None:
         assert site.log.records == []
 
     asyncio.run(act())
+
+
+def test_recalls_that_come_together_are_recorded_in_one_round() -> None:
+    async def act() -> None:
+        site = _Site(gather_s=60)
+        rounds: list[Collection[UUID]] = []
+
+        async def counted(subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+            rounds.append(subjects)
+            return await site.keyring.keys(subjects)
+
+        site.keys_of = counted
+        served = [result_of() for _ in range(3)]
+        for result in served:
+            site.recalls.note(site.keys.subject, result, Asked())
+        site.recalls.note(uuid4(), result_of(), Asked())  # of somebody who is erased
+        await site.recalls.close()
+        assert [len(subjects) for subjects in rounds] == [2]
+        assert [record.recall_id for record in site.opened()] == [
+            result.recall_id for result in served
+        ]
+
+    asyncio.run(act())
+
+
+def test_one_that_cannot_be_recorded_takes_no_other_with_it() -> None:
+    async def act() -> None:
+        site = _Site()
+        submit, before = site.log.submit, (_recorded(), _unrecorded("LogBusy"))
+
+        def refuse_first(topic: str, partition: int, record: SealedRecord) -> asyncio.Future[int]:
+            site.log.refuse = LogBusy("too much waits") if not refused else None
+            refused.append(record)
+            return submit(topic, partition, record)
+
+        refused: list[SealedRecord] = []
+        site.log.submit = refuse_first  # type: ignore[method-assign]
+        for _ in range(3):
+            site.recalls.note(site.keys.subject, result_of(), Asked())
+        await site.recalls.close()
+        assert (_recorded(), _unrecorded("LogBusy")) == (before[0] + 2, before[1] + 1)
+
+    asyncio.run(act())
