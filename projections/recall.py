@@ -8,8 +8,10 @@ absolute: a best hit that is not near enough is no hit, and nothing is scaled to
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache, partial
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -182,6 +184,7 @@ class Recall:
         held: Held = NOTHING_HELD
         probable: Sequence[Row] = ()
         topics: dict[Slot, float] = {}
+        words = cache(partial(question_words, question.text))
         if subject is not None:
             rows = SubjectRows(
                 read_model=self._read_model,
@@ -192,10 +195,12 @@ class Recall:
             )
             vector = (await self._embedder.embed([question.text]))[0]
             topics = await self._topics.asked_for(vector, min_similarity=question.min_similarity)
+            # While Postgres works: what awaits its answer lets the event loop go on.
+            asyncio.get_running_loop().call_soon(words)
             held, probable = await rows.held(vector, topics)
         weighed = weigh(
             held,
-            question_words(question.text),
+            words(),
             policy,
             min_similarity=question.min_similarity,
             topics=topics,
@@ -259,12 +264,12 @@ _SERVED: Final = frozenset(
 def _reason(weighed: Weighed, selected: Selected) -> EmptyReason | None:
     """Return why the question brought nothing, whatever else is served."""
     held = weighed.held
-    near = np.flatnonzero(weighed.near)
-    if any(selected.verdicts.get(place) in _SERVED for place in near.tolist()):
+    near = np.flatnonzero(weighed.near).tolist()
+    if any(selected.verdicts.get(place) in _SERVED for place in near):
         return None
     if not len(held):
         return EmptyReason.NONE_STORED
-    if len(near):
+    if near:
         return EmptyReason.NONE_WITHIN_BUDGET
     return EmptyReason.NONE_ABOVE_THRESHOLD if held.searched else EmptyReason.NONE_SEARCHABLE
 

@@ -21,6 +21,7 @@ _EPISODIC: Final = 1
 _PROCEDURAL: Final = 2
 _SAFETY: Final = 4
 _PINNED: Final = 8
+_ALWAYS: Final = _PROCEDURAL | _SAFETY | _PINNED
 _IMPORTANCE_SHIFT: Final = 4
 _IMPORTANCE_MASK: Final = 7
 _SLOTS: Final = {Slot.DIET: 128, Slot.RESIDENCE: 256}
@@ -82,6 +83,11 @@ class Held:
         """Whether a person pinned it."""
         return self._marked(_PINNED)
 
+    @property
+    def always(self) -> NDArray[np.bool_]:
+        """Whether it is one of these three, which are served whatever is asked."""
+        return self._marked(_ALWAYS)
+
     def of_slot(self, slot: Slot) -> NDArray[np.bool_]:
         """Return which memories are of a slot that has a topic, about the user."""
         return self._marked(_SLOTS[slot])
@@ -119,7 +125,7 @@ class Held:
 
 def wanted_marks(topics: Iterable[Slot]) -> int:
     """Return the bits of what is always served, and of slots whose topic is asked for."""
-    return sum((_SLOTS[slot] for slot in topics), _PROCEDURAL | _SAFETY | _PINNED)
+    return sum((_SLOTS[slot] for slot in topics), _ALWAYS)
 
 
 def held_of(row: Row) -> Held:

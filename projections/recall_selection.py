@@ -86,6 +86,8 @@ def best_first(weighed: Weighed, among: NDArray[np.bool_]) -> list[int]:
 
 def _sorts(held: Held, policy: Policy) -> list[tuple[Verdict, list[int], int]]:
     """Return what is served whatever is asked, sort by sort, each in the order it is served in."""
+    if not held.always.any():
+        return []
     safety, pinned = held.safety, held.pinned
     rule = held.procedural & ~(safety | pinned)
     return [

@@ -42,6 +42,7 @@ class Weighed:
         similar: whether its meaning is near enough.
         worded: whether its words are enough.
         topical: whether the question is about what its slot is good for.
+        near: whether it is near enough to the question, by any of the three.
     """
 
     held: Held
@@ -54,12 +55,7 @@ class Weighed:
     similar: NDArray[np.bool_]
     worded: NDArray[np.bool_]
     topical: NDArray[np.bool_]
-
-    @property
-    def near(self) -> NDArray[np.bool_]:
-        """Which memories are near enough to the question."""
-        near: NDArray[np.bool_] = self.similar | self.worded | self.topical
-        return near
+    near: NDArray[np.bool_]
 
 
 def weigh(
@@ -102,6 +98,8 @@ def weigh(
     final = final * recency if fades else final + policy.recency_weight * recency
     final = final + policy.importance_weight * importance / _IMPORTANCE_MAX
     final = final + policy.importance_step * (importance - 1)
+    similar = held.cosine >= min_similarity  # NaN is not
+    worded = worth.share >= policy.words_share
     return Weighed(
         held=held,
         asked=words,
@@ -110,9 +108,10 @@ def weigh(
         recency=recency,
         importance=importance,
         final=final,
-        similar=held.cosine >= min_similarity,  # NaN is not
-        worded=worth.share >= policy.words_share,
+        similar=similar,
+        worded=worded,
         topical=topical,
+        near=similar | worded | topical,
     )
 
 

@@ -92,19 +92,20 @@ class Postings:
             wanted[high] = True
         last = self.numbers.view(np.uint8)[_NUMBER_BYTES - 1 :: _NUMBER_BYTES].tobytes()
         # A table of bytes: what arrays look up is first widened to eight bytes each.
-        at = np.flatnonzero(np.frombuffer(last.translate(wanted), dtype=bool))
+        at = np.frombuffer(last.translate(wanted), dtype=bool).nonzero()[0]
         found = self.numbers[at]
-        which = np.searchsorted(forms, found >> np.uint32(_COUNT_BITS))
-        rows = np.searchsorted(self.begins, at, side="right") - 1
-        # What is alike in its high bits alone is another; what stands in front of a memory's forms
-        # is none of them.
-        same = forms.take(which, mode="clip") == found >> np.uint32(_COUNT_BITS)
-        same &= at - self.begins[rows] >= _HEADER_NUMBERS
-        return Matches(
-            rows=rows[same],
-            which=which[same],
-            counts=found[same] & np.uint32(_COUNT_MAX),
-        )
+        hashes = found >> np.uint32(_COUNT_BITS)
+        which = forms.searchsorted(hashes)
+        # What is alike in its high bits alone is another.
+        same = forms.take(which, mode="clip") == hashes
+        at, found, which = at[same], found[same], which[same]
+        rows = self.begins.searchsorted(at, side="right") - 1
+        counts = found & np.uint32(_COUNT_MAX)
+        # What stands in front of a memory's forms is none of them, and hardly ever looks like one.
+        within = at - self.begins[rows] >= _HEADER_NUMBERS
+        if not within.all():
+            rows, which, counts = rows[within], which[within], counts[within]
+        return Matches(rows=rows, which=which, counts=counts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
