@@ -50,6 +50,7 @@ class Settings(BaseSettings):
         database_url: libpq URL (or key=value string) of the read model's database; ``None`` means
             the embedded one.
         kafka_bootstrap: ``host:port[,host:port]``; ``None`` means the embedded broker.
+        postgres_cache_mb: the cache of the embedded Postgres (``shared_buffers``), in MiB.
         broker: which broker is embedded: ``kafka``, or ``trial``, whose log does not last.
         keyring_url: the same of the keyring's own database; ``None`` means the database
             ``memledger_keyring`` on the read model's server.
@@ -109,6 +110,7 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=default_home)
     database_url: str | None = Field(default=None, validation_alias="DATABASE_URL", repr=False)
     kafka_bootstrap: str | None = Field(default=None, validation_alias="KAFKA_BOOTSTRAP")
+    postgres_cache_mb: int = Field(default=256, ge=16, le=1024 * 1024)
     broker: Literal["kafka", "trial"] = "kafka"
     keyring_url: str | None = Field(default=None, repr=False)
     key_directory: Path | None = None

@@ -25,14 +25,14 @@ FOUND_BOUND: Final = at_least(1)
 
 _BENCH: Final = load_queries("deploy", "bench/sql/bench.sql")
 _SMALL_SHARE: Final = 100
-_SHARED_BUFFERS_MB: Final = 2048
+SHARED_BUFFERS_MB: Final = 2048
 _WARM_UP: Final = 50
 _ROUNDS: Final = 5
 
 
 def measure_recall(size: BenchSize, announce: Console) -> list[Figure]:
     """Fill a small and a large read model and ask both in turn, in one run."""
-    with throwaway_home() as home, throwaway_postgres(home, _SHARED_BUFFERS_MB) as postgres:
+    with throwaway_home() as home, throwaway_postgres(home, SHARED_BUFFERS_MB) as postgres:
         return asyncio.run(_measure(size, postgres.url(), announce))
 
 

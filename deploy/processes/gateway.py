@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
@@ -121,6 +122,10 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 ) as port,
             ):
                 logger.info("listening on http://%s:%d", settings.gateway_host, port)
+                # A full collection looks at all there is, 100,000s of objects that stay for good,
+                # and recalls wait meanwhile.
+                gc.collect()
+                gc.freeze()
                 await stop.wait()
         finally:
             await recall_log.close()

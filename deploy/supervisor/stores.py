@@ -31,7 +31,11 @@ class Stores:
         """Decide which stores are embedded: those that the environment does not name."""
         home = Home(settings.home)
         self._settings = settings
-        self.postgres = EmbeddedPostgres(home.postgres) if settings.database_url is None else None
+        self.postgres = (
+            EmbeddedPostgres(home.postgres, shared_buffers_mb=settings.postgres_cache_mb)
+            if settings.database_url is None
+            else None
+        )
         self.broker: EmbeddedBroker | TrialBroker | None = None
         if settings.kafka_bootstrap is None:
             trial = settings.broker == "trial"

@@ -12,6 +12,11 @@ SELECT
 -- Let the planner know the table, and index scans skip it.
 VACUUM ANALYZE memories;
 
+-- name: make_vectors_later
+-- Count vectors that come from now on as made later: drawn by lot, they are none of the embedder's, and
+-- by those of the log the gateway sees whether it serves another model.
+ALTER TABLE memories ALTER COLUMN vector_made_at SET DEFAULT now();
+
 -- name: select_relation_bytes
 -- Return what the memories take on disk: the table, and its indexes.
 SELECT pg_table_size('memories') AS table_bytes, pg_indexes_size('memories') AS index_bytes;
