@@ -13,10 +13,11 @@ from deploy.home import Home
 from deploy.wiring import embedder_of
 from processors.extractors.loading import make_extractor
 from projections.read_model import open_read_model
-from schemas.database import ensure_database, load_queries
+from schemas.database import ensure_database
 from schemas.errors import InvalidApiKey, ReadModelUnavailable
 from schemas.keyring import Keyring
 from schemas.log.admin import ensure_topics
+from schemas.queries import load_queries
 from schemas.settings import DEFAULT_TENANT, Settings
 from schemas.topics import ledger_topics
 

@@ -39,10 +39,11 @@ from projections.side_topics import SideApplier
 from projections.turn_fold import conversation_of
 from projections.vectors import usable_halves
 from schemas import ids
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.errors import MemledgerError
 from schemas.keyring import Keyring
 from schemas.log.sealed import LogRecord
+from schemas.queries import load_queries
 from schemas.records import Closing
 from schemas.topics import TURNS, memories_topic
 
@@ -111,14 +112,13 @@ class Applier:
         Raises:
             ReadModelUnavailable: Postgres cannot be reached.
         """
-        pairs = [(topic, partition) for topic in topics for partition in partitions]
+        if not topics or not partitions:
+            return {}
         started = {
-            "topics": [topic for topic, _ in pairs],
-            "partitions": [partition for _, partition in pairs],
+            "topics": [topic for topic in topics for _ in partitions],
+            "partitions": [partition for _ in topics for partition in partitions],
         }
         asked = {"topics": list(topics), "partitions": list(partitions)}
-        if not pairs:
-            return {}
         async with self._read_model.connection() as connection:
             await connection.execute(_QUERIES["start_positions"], started)
             cursor = await connection.execute(_QUERIES["select_positions"], asked)

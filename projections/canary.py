@@ -25,10 +25,10 @@ from projections.embedders.around import AroundEmbedder
 from projections.embedders.checks import CheckedEmbedder
 from projections.read_model import ReadModel, name_every_subject
 from projections.vectors import HalfVectors, Halves, halves_of
-from schemas.database import load_queries
 from schemas.embedding import PartlyEmbedded, embed_each
 from schemas.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingFailed
 from schemas.ports import Vectors
+from schemas.queries import load_queries
 
 _LOG: Final = logging.getLogger(__name__)
 _QUERIES: Final = load_queries("projections", "sql/read_model.sql")

@@ -12,8 +12,9 @@ from projections.consolidation_room import fill_room
 from projections.read_model import ReadModel, name_every_subject, name_subjects
 from schemas import ids
 from schemas.consolidation import Crowded, next_attempt
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.memory import Memory
+from schemas.queries import load_queries
 from schemas.records import Closing
 
 _QUERIES: Final = load_queries("projections", "sql/consolidation.sql")

@@ -35,11 +35,12 @@ from projections.row_keys import RowKey, Rows
 from projections.spending_digest import Sums, sums_differ
 from projections.turn_fold import ClosedTurn
 from schemas import ids
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.errors import LogUnavailable
 from schemas.keyring import Keyring
 from schemas.log.admin import partition_count
 from schemas.partitioning import partition_for
+from schemas.queries import load_queries
 from schemas.topics import FILES, memories_topic
 
 _QUERIES: Final = load_queries("projections", "sql/digest.sql")

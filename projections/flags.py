@@ -13,10 +13,10 @@ from psycopg.rows import dict_row
 from projections.cursors import Cursor, listing_digest, require_between
 from projections.read_model import ReadModel, name_subjects, name_tenants
 from projections.reading import Row
-from schemas.database import load_queries
 from schemas.events import RejectionReason
 from schemas.flags import Flag, FlagState, Verdict
 from schemas.proposals import Operation
+from schemas.queries import load_queries
 
 LIMIT_DEFAULT: Final = 50
 LIMIT_MAX: Final = 500

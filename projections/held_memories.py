@@ -8,8 +8,8 @@ from uuid import UUID
 from projections.read_model import ReadModel
 from projections.reading import read_rows
 from schemas.commands import CuratedMemory
-from schemas.database import load_queries
 from schemas.memory import CONTENT_CHARACTERS_MAX
+from schemas.queries import load_queries
 
 _QUERIES: Final = load_queries("projections", "sql/held_memories.sql")
 

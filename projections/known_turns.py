@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from projections.read_model import ReadModel, name_subjects
-from schemas.database import load_queries
+from schemas.queries import load_queries
 
 _QUERIES: Final = load_queries("projections", "sql/known_turns.sql")
 

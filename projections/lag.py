@@ -16,10 +16,10 @@ from projections.read_model import (
     reaching_read_model,
     schema_name,
 )
-from schemas.database import load_queries
 from schemas.errors import LogUnavailable
 from schemas.log import reader
 from schemas.log.admin import partition_count
+from schemas.queries import load_queries
 from schemas.topics import TURNS, memories_topic
 
 _QUERIES: Final = load_queries("projections", "sql/lag.sql")

@@ -27,7 +27,7 @@ from projections.related import (
 from projections.vectors import HalfVectors, Halves, halves_of
 from projections.waiters import Waiters
 from schemas import ids
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.errors import ReadModelUnavailable
 from schemas.memory import Memory
 from schemas.ports import (
@@ -38,6 +38,7 @@ from schemas.ports import (
     TurnContext,
     Vectors,
 )
+from schemas.queries import load_queries
 from schemas.records import Closing
 from schemas.slots import Slot
 from schemas.tasks import end_tasks

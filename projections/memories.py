@@ -13,9 +13,9 @@ from projections.cursors import Cursor, listing_digest, require_between
 from projections.read_model import ReadModel
 from projections.reading import Row, provenance_of, read_rows
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.errors import InvalidInput, UnknownMemory
 from schemas.memory import Confidence, MemoryKind, Precision, Provenance, Source
+from schemas.queries import load_queries
 from schemas.slots import Slot
 
 LIMIT_DEFAULT: Final = 50

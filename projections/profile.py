@@ -22,10 +22,10 @@ from projections.reading import Row, read_rows
 from projections.recall_selection import tokens_of_frame
 from projections.recalled import TokenUse
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.injection import InjectionForm
 from schemas.memory import ABOUT_USER, MemoryKind, Precision, Source
 from schemas.ports import TokenCounter
+from schemas.queries import load_queries
 from schemas.slots import Slot
 
 TOKENS_MAX: Final = 1_499

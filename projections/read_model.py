@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
 from projections.vectors import VectorTypes
-from schemas.database import Connection, Pool, describe, load_queries, open_pool
+from schemas.database import Connection, Pool, describe, open_pool
 from schemas.database import migrate as apply_migrations
 from schemas.errors import (
     ConfigurationError,
@@ -22,6 +22,7 @@ from schemas.errors import (
     MigrationError,
     ReadModelUnavailable,
 )
+from schemas.queries import load_queries
 from schemas.topics import checked_generation
 
 _QUERIES: Final = load_queries("projections", "sql/read_model.sql")

@@ -9,8 +9,8 @@ from uuid import UUID
 from psycopg.rows import dict_row
 
 from projections.read_model import ReadModel, name_subjects
-from schemas.database import load_queries
 from schemas.memory import Provenance
+from schemas.queries import load_queries
 
 _QUERIES: Final = load_queries("projections", "sql/reading.sql")
 

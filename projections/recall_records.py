@@ -14,8 +14,9 @@ from projections.columns import array_text
 from projections.read_model import ReadModel, name_every_subject
 from projections.side_topics import OpenedBeside
 from schemas.clock import utc_now
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.errors import MemledgerError, RecordInvalid
+from schemas.queries import load_queries
 from schemas.recalls import ServedRecall
 from schemas.topics import RECALLS
 

@@ -17,9 +17,9 @@ from projections.recall_held import Held, held_of, wanted_marks
 from projections.recall_question import Question
 from projections.recalled import RecalledMemory
 from projections.vectors import HalfVectors, halves_of
-from schemas.database import load_queries
 from schemas.memory import Confidence, MemoryKind, Precision, Source
 from schemas.ports import Vectors
+from schemas.queries import load_queries
 from schemas.slots import Slot
 from schemas.topics import TURNS
 

@@ -10,8 +10,8 @@ from uuid import UUID
 from projections.positions import TurnPosition
 from projections.read_model import ReadModel
 from projections.reading import read_rows
-from schemas.database import load_queries
 from schemas.errors import InvalidInput, NotCaughtUp
+from schemas.queries import load_queries
 from schemas.topics import TURNS
 
 WAIT_S: Final = 5.0

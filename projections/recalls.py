@@ -16,11 +16,11 @@ from projections.reading import Row, read_answers
 from projections.recall_log import KeysOf
 from projections.recall_records import kept_from
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.errors import UnknownRecall
 from schemas.injection import TEMPLATE, InjectionForm
 from schemas.keyring import Erased
 from schemas.memory import MemoryKind, Precision, Source
+from schemas.queries import load_queries
 from schemas.recalls import block_digest
 
 _QUERIES: Final = load_queries("projections", "sql/recalls.sql")

@@ -6,8 +6,8 @@ from datetime import date
 from typing import Final
 
 from projections.read_model import ReadModel, name_every_subject, name_tenants
-from schemas.database import load_queries
 from schemas.proposals import Usage
+from schemas.queries import load_queries
 from schemas.spending import Spend
 
 _QUERIES: Final = load_queries("projections", "sql/spending.sql")

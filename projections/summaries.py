@@ -16,11 +16,11 @@ from projections.injection import NoteLine, write_block
 from projections.read_model import ReadModel, name_every_subject
 from projections.reading import read_answers, read_rows
 from schemas import ids
-from schemas.database import load_queries
 from schemas.errors import InvalidInput
 from schemas.events import RejectionReason
 from schemas.injection import InjectionForm
 from schemas.memory import ABOUT_USER, Source
+from schemas.queries import load_queries
 from schemas.records import Closing
 from schemas.summaries import DueSummary, TurnToSummarise, WithoutSummary
 

@@ -12,7 +12,8 @@ from projections.deletion_fold import deletions
 from projections.opening import Opened, OpenedOutcome
 from projections.summary_fold import RETRIED, SummaryRow, ended_conversation, summary_of
 from schemas import ids
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
+from schemas.queries import load_queries
 from schemas.records import Closing
 
 _QUERIES: Final = load_queries("projections", "sql/summaries_projection.sql")

@@ -20,11 +20,11 @@ from projections.read_model import ReadModel
 from projections.reading import Row, read_answers, read_rows
 from projections.touched import TouchedMemories
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.errors import InvalidInput, UnknownTurn
 from schemas.events import RejectionReason
 from schemas.flags import FlagState
 from schemas.partitioning import partition_for
+from schemas.queries import load_queries
 from schemas.records import Closing, DeferralCause
 
 LIMIT_DEFAULT: Final = 50

@@ -23,10 +23,10 @@ from projections import vector_metrics as metrics
 from projections.canary import SENTENCE, ErasedAmong
 from projections.read_model import ReadModel, count_waiting, name_every_subject, name_subjects
 from projections.vectors import HalfVectors, Halves, halves_of
-from schemas.database import load_queries
 from schemas.embedding import EachEmbedded, EmbeddingFault, embed_each
 from schemas.errors import EmbeddingFailed, MemledgerError
 from schemas.ports import Embedder
+from schemas.queries import load_queries
 
 _LOG: Final = logging.getLogger(__name__)
 _QUERIES: Final = load_queries("projections", "sql/vector_repair.sql")

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from projections.read_model import ReadModel, name_every_subject
 from projections.reading import read_rows
-from schemas.database import load_queries
+from schemas.queries import load_queries
 from schemas.records import Deferral, DeferralCause
 from schemas.waiting import WaitingConversation, WaitingTurn
 

@@ -14,8 +14,8 @@ import psycopg
 
 from projections.read_model import ReadModel, name_every_subject, name_subjects
 from projections.words.postings import packed_words
-from schemas.database import load_queries
 from schemas.errors import ReadModelUnavailable
+from schemas.queries import load_queries
 
 _LOG: Final = logging.getLogger(__name__)
 _QUERIES: Final = load_queries("projections", "sql/words_repair.sql")

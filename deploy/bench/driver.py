@@ -12,8 +12,8 @@ from psycopg.conninfo import make_conninfo
 
 from deploy.home import Home, RunState
 from projections.read_model import schema_name
-from schemas.database import load_queries
 from schemas.errors import MemledgerError
+from schemas.queries import load_queries
 from schemas.settings import Settings
 from schemas.topics import TURNS
 

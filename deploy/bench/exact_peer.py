@@ -21,7 +21,8 @@ from deploy.bench.filling import FilledSite, filled
 from deploy.bench.options import BenchSize
 from deploy.bench.rows import MATCHES, BenchUser
 from deploy.bench.stores import throwaway_home, throwaway_postgres
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
+from schemas.queries import load_queries
 
 FASTER_BOUND: Final = at_least(10)
 FOUND_BOUND: Final = at_least(1)

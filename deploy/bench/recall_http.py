@@ -24,8 +24,8 @@ from deploy.bench.usage import POSTGRES, PipelineProcesses
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
 from deploy.wiring import embedder_of, keyring_of, read_model_of
-from schemas.database import load_queries
 from schemas.errors import MemledgerError
+from schemas.queries import load_queries
 from schemas.settings import DEFAULT_TENANT
 
 P99_BOUND: Final = at_most(25)

@@ -15,7 +15,7 @@ from deploy.bench.filling import CLIENTS, FilledSite, filled
 from deploy.bench.options import BenchSize
 from deploy.bench.stores import throwaway_home, throwaway_postgres
 from projections.read_model import ReadModel
-from schemas.database import load_queries
+from schemas.queries import load_queries
 
 P50_BOUND: Final = at_most(3)
 P99_BOUND: Final = at_most(10)

@@ -15,9 +15,9 @@ from projections.changes import Insert
 from projections.columns import insert_columns
 from projections.read_model import ReadModel, name_subjects
 from projections.vectors import Halves, halves_of
-from schemas.database import load_queries
 from schemas.memory import ABOUT_USER, Confidence, Memory, MemoryKind, Source
 from schemas.ports import Vectors
+from schemas.queries import load_queries
 from schemas.slots import Slot
 
 MATCHES: Final = 10

@@ -23,9 +23,9 @@ from projections.read_model import ReadModel, name_subjects, open_read_model
 from projections.recall import BUDGET_TOKENS_MAX, Recall
 from projections.recall_policies import Policies, Policy, PolicyFile
 from projections.vectors import Halves, halves_of
-from schemas.database import load_queries
 from schemas.memory import ABOUT_USER, Confidence, Memory, MemoryKind, Source
 from schemas.ports import Embedder
+from schemas.queries import load_queries
 from schemas.slots import Slot
 
 CUTS: Final = (5, 10, 20)

@@ -12,10 +12,10 @@ from projections.files.viewing import view_directory, view_file
 from projections.read_model import ReadModel, name_subjects
 from projections.reading import read_rows
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.errors import CommandRefused, ResultPending
 from schemas.file_paths import checked_path
 from schemas.files import ToolResult, refusal
+from schemas.queries import load_queries
 
 RESULT_WAIT_S: Final = 10.0
 """How long a caller waits for a command to be carried out: forty times what it took on two cores

@@ -10,8 +10,9 @@ from projections.canonical_rows import CanonicalRow, spelled
 from projections.files.log_fold import FoldedEvent, FoldedFiles
 from projections.files.state import StoredFile
 from projections.row_keys import Rows
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.files import ToolResult
+from schemas.queries import load_queries
 
 _QUERIES: Final = load_queries("projections", "sql/files_digest.sql")
 

@@ -13,9 +13,9 @@ from projections.files.state import FileEventKind
 from projections.read_model import ReadModel
 from projections.reading import Row, read_rows
 from schemas.clock import utc_now
-from schemas.database import load_queries
 from schemas.errors import CommandRefused, InvalidInput
 from schemas.file_paths import checked_path
+from schemas.queries import load_queries
 
 LIMIT_DEFAULT: Final = 100
 LIMIT_MAX: Final = 1_000

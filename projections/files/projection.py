@@ -10,10 +10,11 @@ from uuid import UUID
 
 from projections.files.state import Applied, FileEventKind, StoredFile, SubjectFiles
 from projections.side_topics import OpenedBeside
-from schemas.database import Connection, load_queries
+from schemas.database import Connection
 from schemas.errors import RecordInvalid
 from schemas.files import FileCommand
 from schemas.partitioning import partition_for
+from schemas.queries import load_queries
 from schemas.topics import FILES
 
 HISTORY_ENTRIES_MAX: Final = 2_000

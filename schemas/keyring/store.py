@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import TupleRow
 
-from schemas.database import Connection, Pool, load_queries
+from schemas.database import Connection, Pool
 from schemas.errors import KeyringUnavailable, MigrationError
 from schemas.keyring.records import (
     Erased,
@@ -23,6 +23,7 @@ from schemas.keyring.records import (
     StoredBucket,
     StoredKeys,
 )
+from schemas.queries import load_queries
 
 _QUERIES: Final = load_queries("schemas.keyring", "sql/keyring.sql")
 _INDEX_KEY: Final = "index"

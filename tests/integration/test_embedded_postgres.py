@@ -26,6 +26,9 @@ from deploy.embedded import (
     PostgresFailedError,
 )
 from deploy.embedded.ports import HOST
+from deploy.home import Home
+from deploy.supervisor.stores import Stores
+from schemas.settings import Settings
 
 AS_ROOT = os.geteuid() == 0
 
@@ -272,6 +275,18 @@ def test_a_first_start_that_was_cut_off_is_begun_again(home: Path) -> None:
 
     left = {path.name for path in data_dir.iterdir()}
     assert left == {"cluster", "credentials.json", "ports.json", "postgres.log", "start.lock"}
+
+
+def test_the_cache_has_the_size_that_the_settings_give(home: Path) -> None:
+    settings = Settings(home=home / "cached", postgres_cache_mb=24)
+    Home(settings.home).make()
+    server = Stores(settings.model_copy(update={"database_url": None})).postgres
+    assert server is not None
+    try:
+        with psycopg.connect(server.start()) as connection:
+            assert connection.execute("SHOW shared_buffers").fetchone() == ("24MB",)
+    finally:
+        server.stop()
 
 
 def test_a_processor_without_avx2_is_refused_before_anything_is_made(home: Path) -> None:

@@ -17,11 +17,11 @@ from projections.columns import close_columns, insert_columns, merge_columns, re
 from projections.read_model import ReadModel, name_subjects, open_read_model
 from projections.recall import Recall
 from projections.vectors import halves_of
-from schemas.database import load_queries
 from schemas.memory import Confidence, Memory, MemoryKind
 from schemas.partitioning import partition_for
 from schemas.ports import Vectors
 from schemas.proposals import Action, Operation
+from schemas.queries import load_queries
 from schemas.slots import Slot
 from schemas.tasks import end_tasks
 from schemas.topics import TURNS

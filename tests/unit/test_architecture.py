@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.database import load_queries
+from schemas.queries import load_queries
 from tests.support.source_tree import (
     MAY_IMPORT,
     ROOT,

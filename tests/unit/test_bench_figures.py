@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.bench import appends, pipeline, recall_speed, slow_model
+from deploy.bench import appends, exact_peer, pipeline, recall_http, recall_speed, slow_model
 from deploy.bench.figures import Bound, Figure, at_least, at_most, percentiles_ms
 from deploy.bench.run import report
 
@@ -27,6 +27,9 @@ _BOUNDS = {
     "recall.large_against_small": recall_speed.GROWTH_BOUND,
     "recall.with_8_clients": recall_speed.CLIENTS_BOUND,
     "recall.matches_found": recall_speed.FOUND_BOUND,
+    "recall_http.p99": recall_http.P99_BOUND,
+    "exact_peer.times_faster": exact_peer.FASTER_BOUND,
+    "exact_peer.matches_found": exact_peer.FOUND_BOUND,
 }
 
 

@@ -11,11 +11,11 @@ from projections.held_memories import HeldMemories
 from projections.ledger import PostgresLedger
 from projections.memories import Memories
 from projections.turns import PostgresTurns
-from schemas.database import load_queries
 from schemas.events import MemoriesDeleted, MemoryPinned, ProposalFlagged, RejectionReason
 from schemas.flags import FlagState
 from schemas.memory import Confidence, Memory, MemoryKind, statement_key
 from schemas.proposals import Action, Operation
+from schemas.queries import load_queries
 from schemas.slots import Slot
 from schemas.suppression import SuppressionKeying
 from tests.conftest import TestStores

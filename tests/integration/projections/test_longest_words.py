@@ -12,7 +12,7 @@ from projections.changes import Insert
 from projections.columns import insert_columns
 from projections.read_model import name_subjects, open_read_model
 from projections.vectors import halves_of
-from schemas.database import load_queries
+from schemas.queries import load_queries
 from tests.support.log_writer import at, memory
 
 _PROJECTOR = load_queries("projections", "sql/projector.sql")

@@ -11,9 +11,9 @@ from projections.changes import Confirm, Pin
 from projections.columns import confirm_columns, pin_columns
 from projections.profile import TOKENS_MAX, Profile, Profiles, ProfileSection
 from projections.tokens import EstimatedTokens
-from schemas.database import load_queries
 from schemas.injection import FRAME, InjectionForm, cut_injection
 from schemas.memory import Confidence, Memory, MemoryKind, Source
+from schemas.queries import load_queries
 from schemas.slots import Slot
 from tests.support.log_writer import NOON, at
 from tests.support.stored import Stored, stored

@@ -27,8 +27,8 @@ from projections.canonical_rows import (
 from projections.fold import LoggedOutcome, SubjectState
 from projections.read_model import name_subjects, name_tenants
 from schemas import ids
-from schemas.database import load_queries
 from schemas.log.sealed import LogPosition, LogRecord
+from schemas.queries import load_queries
 from schemas.records import Outcome
 from schemas.topics import memories_topic
 from tests.conftest import GENERATION, TestStores

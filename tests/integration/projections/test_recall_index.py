@@ -14,7 +14,7 @@ from projections.read_model import ReadModel, open_read_model
 from projections.recall_held import held_of, wanted_marks
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
-from schemas.database import load_queries
+from schemas.queries import load_queries
 
 _RECALL = load_queries("projections", "sql/recall.sql")
 _LONGEST_NAME = "m" * 200

@@ -14,7 +14,7 @@ from projections.embedders import CheckedEmbedder
 from projections.read_model import name_every_subject
 from projections.recall import EmptyReason
 from projections.vector_repair import BATCH_MAX, Pace, VectorRepair
-from schemas.database import load_queries
+from schemas.queries import load_queries
 from tests.support.log_writer import NOON
 from tests.support.scripted_embedder import BAD_ROWS, ScriptedEmbedder, vector_of
 from tests.support.stored import QUESTION, Stored, settled, stored
