@@ -9,15 +9,15 @@
 -- Return what weighs the memories that hold now, with how far this answer reaches, in the first row; and
 -- in others, whole, those that are most probably served: what always is, and what is near in meaning.
 --
--- It names its subject itself, which spares a statement: what reads memories takes the subject out of
--- what names it, so it cannot be run before. If it were, it would find nothing.
+-- It names its subject itself, which spares a statement: whatever is read of a subject hangs on a row of
+-- what names it, so it cannot be read before. If it were, nothing would be found.
 WITH named AS MATERIALIZED (
     SELECT
         %(subject)s::uuid AS subject,
         set_config('memledger.subjects', ARRAY[%(subject)s::uuid]::text, true) AS setting
 ),
 weighed AS MATERIALIZED (
-    SELECT summed.*
+    SELECT named.subject, summed.*
     FROM named
     CROSS JOIN LATERAL (
         SELECT
@@ -66,7 +66,8 @@ SELECT
         WHERE topic = %(turns_topic)s AND partition = %(partition)s
     ) AS turns_next,
     (
-        SELECT min(turn_offset) FROM turns WHERE subject = %(subject)s AND closing IS NULL
+        SELECT min(turn_offset) FROM turns
+        WHERE turns.subject = weighed.subject AND closing IS NULL
     ) AS first_open,
     NULL::uuid AS memory_id, NULL::uuid AS lineage_id, NULL AS kind, NULL AS content, NULL AS slot,
     NULL AS about, NULL::smallint AS importance, NULL AS confidence, NULL AS source,

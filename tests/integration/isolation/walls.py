@@ -41,7 +41,7 @@ READERS: Final = (
 """The modules that ask the read model on behalf of a caller."""
 
 _FILTER: Final = re.compile(
-    r"(?:\w+\.)?subject = (?:%\(subject\)s(?:::uuid)?|named\.subject)"
+    r"(?:\w+\.)?subject = (?:%\(subject\)s(?:::uuid)?|(?:named|weighed)\.subject)"
     r"|(?:\w+\.)?tenant = %\(tenant\)s"
 )
 

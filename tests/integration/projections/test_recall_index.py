@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
 from psycopg.rows import dict_row
 
 from deploy.bench.rows import BenchUser, Filler
-from projections.read_model import ReadModel, open_read_model
+from projections.read_model import ReadModel, name_subjects, open_read_model
 from projections.recall_held import held_of, wanted_marks
 from projections.vectors import HalfVectors, halves_of
 from schemas.clock import utc_now
 from schemas.queries import load_queries
 
 _RECALL = load_queries("projections", "sql/recall.sql")
+_OPEN_TURN = "INSERT INTO turns (subject, turn_id, partition, turn_offset) VALUES (%s, %s, 0, %s)"
 _LONGEST_NAME = "m" * 200
 _MEMORIES = 100
 _USERS = 10
@@ -64,14 +66,18 @@ def test_the_statement_sees_the_subject_that_it_names_however_it_is_planned(
         )
         try:
             users = await Filler(read_model, seed=1).fill(_USERS, _MEMORIES, lambda _: None)
+            async with read_model.connection() as connection, connection.transaction():
+                await name_subjects(connection, [user.subject for user in users])
+                for offset, user in enumerate(users):
+                    await connection.execute(_OPEN_TURN, [user.subject, uuid4(), offset])
             async with read_model.connection() as connection:
                 for scan in scans:
                     await connection.execute(f"SET {scan} = off")
                 cursor = connection.cursor(binary=True, row_factory=dict_row)
-                for user in users[:2]:
+                for offset, user in enumerate(users[:2]):
                     await cursor.execute(_RECALL["weigh_now"], _asked(read_model, user))
                     row, *_ = await cursor.fetchall()
-                    assert row["stored"] == _MEMORIES
+                    assert (row["stored"], row["first_open"]) == (_MEMORIES, offset)
                 # What was named is forgotten with the statement.
                 await cursor.execute("SELECT count(*) AS seen FROM memories")
                 assert await cursor.fetchone() == {"seen": 0}
