@@ -40,12 +40,13 @@ async def read_self_named_rows(
 ) -> list[Row]:
     """Return the rows that a query finds that names its subject itself.
 
+    The connections are in no transaction, so that the naming ends with the statement.
+
     Raises:
         ReadModelUnavailable: the read model cannot be reached.
     """
     async with read_model.connection() as connection:
         cursor = connection.cursor(binary=True, row_factory=dict_row)
-        # Outside a transaction block the naming ends with the statement.
         await cursor.execute(query, parameters)
         return list(await cursor.fetchall())
 

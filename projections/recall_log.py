@@ -20,7 +20,7 @@ from projections.injection import block, line_of
 from projections.recall_log_metrics import RECORDED, UNRECORDED
 from projections.recalled import RecallResult
 from schemas.clock import utc_now
-from schemas.errors import MemledgerError
+from schemas.errors import KeyMissing, LogUnavailable, MemledgerError
 from schemas.injection import TEMPLATE, InjectionForm
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import SealedRecord, seal_record
@@ -92,7 +92,7 @@ class _Served:
 
 
 class RecallLog:
-    """Appends what was served to the log, in rounds."""
+    """Appends what was served to the log, in rounds that do not wait for each other's reports."""
 
     def __init__(
         self,
@@ -102,6 +102,7 @@ class RecallLog:
         partitions: int,
         pending_max: int = PENDING_MAX,
         gather_s: float = GATHER_S,
+        close_s: float = _CLOSE_S,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Wire the parts.
@@ -112,6 +113,7 @@ class RecallLog:
             partitions: number of partitions of the topics of subjects' data.
             pending_max: the most records that wait at one time; what comes on top is not recorded.
             gather_s: how long the records of a round are gathered, in seconds.
+            close_s: how long closing waits for what is under way, in seconds.
             clock: the current time, aware.
         """
         self._producer = producer
@@ -119,11 +121,13 @@ class RecallLog:
         self._partitions = partitions
         self._pending_max = pending_max
         self._gather_s = gather_s
+        self._close_s = close_s
         self._clock = clock
         self._gathered: list[_Served] = []
+        self._reports: set[asyncio.Future[int]] = set()
         self._pending = 0
         self._recording: asyncio.Task[None] | None = None
-        self._closing = asyncio.Event()
+        self._closing, self._idle = asyncio.Event(), asyncio.Event()
         self._told_at = -_TELL_EVERY_S
         self._untold = 0
 
@@ -141,6 +145,7 @@ class RecallLog:
             self._lost("busy", f"{self._pending_max} records wait for the broker")
             return
         self._pending += 1
+        self._idle.clear()
         self._gathered.append(
             _Served(subject=subject, result=result, asked=asked, at=self._clock())
         )
@@ -152,12 +157,20 @@ class RecallLog:
     async def close(self) -> None:
         """Wait a little for what is under way; what is left then is counted as not recorded."""
         self._closing.set()
-        if self._recording is None or self._recording.done():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._close_s):
+                await self._idle.wait()
+        if not self._pending:
             return
-        _, left = await asyncio.wait([self._recording], timeout=_CLOSE_S)
-        if left:
-            self._lost("busy", "the process ends", count=self._pending)
-            await end_tasks(left)
+        if self._recording is not None:
+            await end_tasks([self._recording])
+        for report in self._reports:
+            report.remove_done_callback(self._reported)  # it counts as lost now, whatever comes
+        self._lost("busy", "the process ends", count=self._pending)
+        self._reports.clear()
+        self._gathered.clear()
+        self._pending = 0
+        self._idle.set()
 
     async def _record_rounds(self) -> None:
         while self._gathered:
@@ -165,48 +178,78 @@ class RecallLog:
                 async with asyncio.timeout(self._gather_s):
                     await self._closing.wait()
             served, self._gathered = self._gathered, []
-            try:
-                await self._record(served)
-            finally:
-                self._pending -= len(served)
+            await self._submit(served)
 
-    async def _record(self, served: Sequence[_Served]) -> None:
-        try:
-            keys = await self._keys_of({one.subject for one in served})
-        except Exception as error:  # noqa: BLE001 - as below
-            self._failed(error, count=len(served))
-            return
-        reports: list[asyncio.Future[int]] = []
+    async def _submit(self, served: Sequence[_Served]) -> None:
+        states = await self._states({one.subject for one in served})
         for one in served:
             try:
-                reports.extend(self._submitted(one, keys[one.subject]))
+                report = self._submitted(one, states[one.subject])
             except Exception as error:  # noqa: BLE001 - whatever it is, it must not come up in a recall: it is logged and counted
-                self._failed(error)
-            await asyncio.sleep(0)  # recalls that wait go first
-        for report in await asyncio.gather(*reports, return_exceptions=True):
-            if isinstance(report, Exception):
-                self._failed(report)
-            elif isinstance(report, BaseException):
-                raise report
+                self._settle(error)
             else:
-                RECORDED.inc()
+                if report is None:
+                    self._settle(None)
+                else:
+                    self._reports.add(report)
+                    report.add_done_callback(self._reported)
+            await asyncio.sleep(0)  # recalls that wait go first
 
-    def _submitted(self, served: _Served, keys: SubjectKeys | Erased) -> list[asyncio.Future[int]]:
-        """Return the future of one record; none where nothing is to be kept."""
-        if isinstance(keys, Erased):
-            return []  # nothing of an erased user is kept, so nothing is lost
+    async def _states(
+        self, subjects: Collection[UUID]
+    ) -> Mapping[UUID, SubjectKeys | Erased | Exception]:
+        """Return each subject's keys, the record of their end, or why they cannot be had."""
         try:
-            sealed = _sealed(keys, served.result, served.asked, served.at)
-        except Punctured:
-            return []  # a day that was forgotten while it went on
-        partition = partition_for(served.subject, self._partitions)
-        return [self._producer.submit(RECALLS, partition, sealed)]
+            return await self._keys_of(subjects)
+        except KeyMissing as error:
+            if len(subjects) == 1:
+                return dict.fromkeys(subjects, error)
+        except Exception as error:  # noqa: BLE001 - as above
+            return dict.fromkeys(subjects, error)
+        # One has none, which says nothing of the others.
+        states: dict[UUID, SubjectKeys | Erased | Exception] = {}
+        for subject in subjects:
+            states |= await self._states([subject])
+        return states
 
-    def _failed(self, error: Exception, *, count: int = 1) -> None:
-        if isinstance(error, MemledgerError):
-            self._lost(type(error).__name__, str(error), count=count)
+    def _submitted(
+        self, served: _Served, state: SubjectKeys | Erased | Exception
+    ) -> asyncio.Future[int] | None:
+        """Return the future of one record; ``None`` where nothing is to be kept."""
+        if isinstance(state, Exception):
+            raise state
+        if isinstance(state, Erased):
+            return None  # nothing of an erased user is kept, so nothing is lost
+        try:
+            sealed = _sealed(state, served.result, served.asked, served.at)
+        except Punctured:
+            return None  # a day that was forgotten while it went on
+        partition = partition_for(served.subject, self._partitions)
+        return self._producer.submit(RECALLS, partition, sealed)
+
+    def _reported(self, report: asyncio.Future[int]) -> None:
+        self._reports.discard(report)
+        if report.cancelled():
+            self._settle(LogUnavailable("the producer gave it up"))
             return
-        self._lost(type(error).__name__, "a fault of our own", count=count)
+        error = report.exception()
+        if error is None:
+            RECORDED.inc()
+        self._settle(error)
+
+    def _settle(self, error: BaseException | None) -> None:
+        """Take one record off those that wait, and count it if it failed."""
+        if error is not None:
+            self._failed(error)
+        self._pending -= 1
+        if not self._pending:
+            self._idle.set()
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, MemledgerError):
+            self._lost(type(error).__name__, str(error))
+            return
+        self._lost(type(error).__name__, "a fault of our own")
         _LOG.error("a recall could not be recorded", exc_info=error)
 
     def _lost(self, cause: str, why: str, *, count: int = 1) -> None:

@@ -27,6 +27,7 @@ from deploy.wiring import embedder_of, keyring_of, read_model_of
 from schemas.errors import MemledgerError
 from schemas.queries import load_queries
 from schemas.settings import DEFAULT_TENANT
+from schemas.tasks import end_tasks
 
 P99_BOUND: Final = at_most(25)
 
@@ -35,6 +36,7 @@ _BENCH: Final = load_queries("deploy", "bench/sql/bench.sql")
 _ROWS_SHARE: Final = 10
 _SECONDS_MAX: Final = 20
 _WARM_UP: Final = 2_000
+"""Ten seconds: the broker still compiles what it runs, and the gateway opens its connections."""
 _CONNECTIONS_MAX: Final = 32
 _KEPT_S: Final = 3.0
 """An idle connection is closed here before the gateway closes it, else the two could cross."""
@@ -76,11 +78,11 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
             lot = np.random.default_rng(_SEED)
             await _ask_steadily(client, _drawn(users, min(_WARM_UP, requests), lot))
             announce.print(f"· {requests:,} requests, {REQUESTS_PER_S} a second")
-            used = processes.cpu_s()
+            before = processes.cpu_s()
             began = time.perf_counter()
             seconds = await _ask_steadily(client, _drawn(users, requests, lot))
             took = time.perf_counter() - began
-            used = {name: now - used[name] for name, now in processes.cpu_s().items()}
+            used = {name: now - before[name] for name, now in processes.cpu_s().items()}
     found = percentiles_ms(seconds)
     return [
         Figure(
@@ -152,14 +154,16 @@ async def _ask_steadily(
             raise MemledgerError(f"POST /v1/recall: {answer.status} {told[:200]}")
         return time.perf_counter() - due
 
-    async with asyncio.TaskGroup() as asking:
-        asked: list[asyncio.Task[float]] = []
+    asked: list[asyncio.Task[float]] = []
+    try:
         for number, question in enumerate(questions):
             due = began + number / REQUESTS_PER_S
             # Each is begun when it is due: to begin all at once keeps the first ones waiting.
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            asked.append(asking.create_task(ask(due, question)))
-    return [task.result() for task in asked]
+            asked.append(asyncio.create_task(ask(due, question)))
+        return await asyncio.gather(*asked)
+    finally:
+        await end_tasks(task for task in asked if not task.done())
 
 
 @contextmanager

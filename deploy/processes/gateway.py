@@ -111,6 +111,10 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
             recall_log=recall_log,
             outcomes=outcomes,
         )
+        # A full collection looks at all there is, 100,000 objects that stay for good, and recalls
+        # wait meanwhile.
+        gc.collect()
+        gc.freeze()
         try:
             async with (
                 running_doors(app),
@@ -122,10 +126,6 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 ) as port,
             ):
                 logger.info("listening on http://%s:%d", settings.gateway_host, port)
-                # A full collection looks at all there is, 100,000s of objects that stay for good,
-                # and recalls wait meanwhile.
-                gc.collect()
-                gc.freeze()
                 await stop.wait()
         finally:
             await recall_log.close()

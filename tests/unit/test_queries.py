@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from schemas.queries import Queries, load_queries
+from tests.support.source_tree import ROOT, SOURCE_PACKAGES
 
 
 @pytest.fixture
@@ -69,3 +71,19 @@ class TestQueries:
         queries = load(tmp_path, package, "-- name: one\n-- Does one.\nSELECT 1;\n")
         with pytest.raises(TypeError):
             queries["one"] = "SELECT 2;"  # type: ignore[index]  # what must not be possible
+
+
+def test_every_statement_is_short_enough_for_psycopg_to_remember_how_it_read_it() -> None:
+    lengths = {
+        f"{path.relative_to(ROOT)} {name}": len(query)
+        for package in SOURCE_PACKAGES
+        for path in (ROOT / package).rglob("*.sql")
+        if "migrations" not in path.parts
+        for name, query in load_queries(
+            package, path.relative_to(ROOT / package).as_posix()
+        ).items()
+    }
+    assert len(lengths) > 100
+    assert {
+        name: length for name, length in lengths.items() if length > MAX_CACHED_STATEMENT_LENGTH
+    } == {}

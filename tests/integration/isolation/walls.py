@@ -41,9 +41,14 @@ READERS: Final = (
 """The modules that ask the read model on behalf of a caller."""
 
 _FILTER: Final = re.compile(
-    r"(?:\w+\.)?subject = (?:%\(subject\)s(?:::uuid)?|(?:named|weighed)\.subject)"
+    r"(?:\w+\.)?subject = (?:%\(subject\)s(?:::uuid)?|(?P<named>(?:named|weighed)\.subject))"
     r"|(?:\w+\.)?tenant = %\(tenant\)s"
 )
+
+
+def _let_through(found: re.Match[str]) -> str:
+    # What is read hangs on the row that names the subject: that order is no filter.
+    return f"{found['named']} IS NOT NULL" if found["named"] else "true"
 
 
 @contextmanager
@@ -52,7 +57,7 @@ def without_filters() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in READERS:
             queries = module._QUERIES
-            unfiltered = {name: _FILTER.sub("true", query) for name, query in queries.items()}
+            unfiltered = {name: _FILTER.sub(_let_through, query) for name, query in queries.items()}
             assert unfiltered != queries, module
             patch.setattr(module, "_QUERIES", unfiltered)
         yield

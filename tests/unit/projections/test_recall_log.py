@@ -14,7 +14,7 @@ import pytest
 from projections.injection import block
 from projections.recall_log import Asked, RecallLog
 from projections.recall_log_metrics import RECORDED, UNRECORDED
-from schemas.errors import KeyringUnavailable, LogBusy, LogUnavailable
+from schemas.errors import KeyMissing, KeyringUnavailable, LogBusy, LogUnavailable
 from schemas.injection import InjectionForm
 from schemas.keyring import Erased, SubjectKeys
 from schemas.log.sealed import LogPosition, LogRecord, SealedRecord, open_record
@@ -251,18 +251,64 @@ def test_recalls_that_come_together_are_recorded_in_one_round() -> None:
 def test_one_that_cannot_be_recorded_takes_no_other_with_it() -> None:
     async def act() -> None:
         site = _Site()
-        submit, before = site.log.submit, (_recorded(), _unrecorded("LogBusy"))
+        lacking, before = uuid4(), (_recorded(), _unrecorded("KeyMissing"))
 
-        def refuse_first(topic: str, partition: int, record: SealedRecord) -> asyncio.Future[int]:
-            site.log.refuse = LogBusy("too much waits") if not refused else None
-            refused.append(record)
-            return submit(topic, partition, record)
+        async def lacks_one(subjects: Collection[UUID]) -> Mapping[UUID, SubjectKeys | Erased]:
+            if lacking in subjects:
+                raise KeyMissing("neither keys nor a record of their end")
+            return await site.keyring.keys(subjects)
 
-        refused: list[SealedRecord] = []
-        site.log.submit = refuse_first  # type: ignore[method-assign]
-        for _ in range(3):
-            site.recalls.note(site.keys.subject, result_of(), Asked())
+        site.keys_of = lacks_one
+        for subject in (site.keys.subject, lacking, site.keys.subject):
+            site.recalls.note(subject, result_of(), Asked())
         await site.recalls.close()
-        assert (_recorded(), _unrecorded("LogBusy")) == (before[0] + 2, before[1] + 1)
+        assert (_recorded(), _unrecorded("KeyMissing")) == (before[0] + 2, before[1] + 1)
+
+    asyncio.run(act())
+
+
+def test_a_round_does_not_wait_for_the_acknowledgement_of_the_one_before() -> None:
+    async def act() -> None:
+        site = _Site(gather_s=0)
+        site.log.holds = True
+        for submitted in (1, 2):
+            site.recalls.note(site.keys.subject, result_of(), Asked())
+
+            async def all_wait(number: int = submitted) -> bool:
+                return len(site.log.held) == number
+
+            await eventually(all_wait, what="a record to wait beside the others")
+        for report in site.log.held:
+            report.set_result(0)
+        await site.recalls.close()
+
+    asyncio.run(act())
+
+
+def test_each_record_counts_once_whatever_became_of_it_when_the_process_ends() -> None:
+    async def act() -> None:
+        site = _Site(close_s=0.05)
+        site.log.holds = True
+        before = _recorded(), _unrecorded("LogUnavailable"), _unrecorded("busy")
+        for _ in range(4):
+            site.recalls.note(site.keys.subject, result_of(), Asked())
+
+        async def all_wait() -> bool:
+            return len(site.log.held) == 4
+
+        await eventually(all_wait, what="four records to wait")
+        acknowledged, failed, given_up, late = site.log.held
+        acknowledged.set_result(0)
+        failed.set_exception(LogUnavailable("no acknowledgement"))
+        given_up.cancel()
+        site.recalls.note(uuid4(), result_of(), Asked())  # of somebody who is erased
+        await site.recalls.close()
+        late.set_result(1)
+        await asyncio.sleep(0)
+        assert (_recorded(), _unrecorded("LogUnavailable"), _unrecorded("busy")) == (
+            before[0] + 1,
+            before[1] + 2,
+            before[2] + 1,
+        )
 
     asyncio.run(act())
