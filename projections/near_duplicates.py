@@ -61,12 +61,10 @@ class Saying:
 
     def same_as(self, other: Saying) -> bool:
         """Tell whether two memories say the same."""
-        return bool(self.words) and self.words == other.words and self.agrees_with(other)
-
-    def agrees_with(self, other: Saying) -> bool:
-        """Tell whether a memory of the same words says the same."""
         return (
-            self._one_time(other)
+            bool(self.words)
+            and self.words == other.words
+            and self._one_time(other)
             and folded(self.memory.about) == folded(other.memory.about)
             and self._alike(other)
         )

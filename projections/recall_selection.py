@@ -168,7 +168,7 @@ class _Block:
         saying = self.sayings[place]
         # Of as many as are taken, few have the same words: vectors are compared with theirs alone.
         worded = self.by_words.setdefault(saying.words, []) if saying.words else []
-        same = next((one for one in worded if self.sayings[one].agrees_with(saying)), None)
+        same = next((one for one in worded if self.sayings[one].same_as(saying)), None)
         if same is not None:
             self.verdicts[place], self.duplicate_of[place] = Verdict.DUPLICATE, same
             return
