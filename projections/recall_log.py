@@ -185,7 +185,7 @@ class RecallLog:
         for one in served:
             try:
                 report = self._submitted(one, states[one.subject])
-            except Exception as error:  # noqa: BLE001 - whatever it is, it must not come up in a recall: it is logged and counted
+            except Exception as error:  # noqa: BLE001 - a fault of one record must not stop the others: it is logged and counted
                 self._settle(error)
             else:
                 if report is None:
@@ -204,7 +204,7 @@ class RecallLog:
         except KeyMissing as error:
             if len(subjects) == 1:
                 return dict.fromkeys(subjects, error)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - told for each record, which then counts as lost
             return dict.fromkeys(subjects, error)
         # One has none, which says nothing of the others.
         states: dict[UUID, SubjectKeys | Erased | Exception] = {}
