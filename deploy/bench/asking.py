@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,10 +75,18 @@ class RecallClient:
         return self._users[int(self._random.integers(len(self._users)))]
 
     async def ask(self, recalls: int) -> Asked:
-        """Recall for one user after the other."""
+        """Recall for one user after the other, drawn by lot."""
+        return await self._ask(self.next_user() for _ in range(recalls))
+
+    async def ask_all(self) -> Asked:
+        """Recall for each user once, in an order drawn by lot."""
+        return await self._ask(
+            self._users[place] for place in self._random.permutation(len(self._users))
+        )
+
+    async def _ask(self, users: Iterable[BenchUser]) -> Asked:
         asked = Asked(seconds=[])
-        for _ in range(recalls):
-            user = self.next_user()
+        for user in users:
             self._embedder.vector = user.question
             began = time.perf_counter()
             result = await self._recall.recall(user.subject, user.asks, limit=_LIMIT)

@@ -20,7 +20,7 @@ from deploy.bench.filling import DIMENSION, tell_rows
 from deploy.bench.options import BenchSize
 from deploy.bench.recall_speed import SHARED_BUFFERS_MB
 from deploy.bench.rows import BenchUser, Filler
-from deploy.bench.usage import POSTGRES, PipelineProcesses
+from deploy.bench.usage import GATEWAY, POSTGRES, PipelineProcesses
 from deploy.home import Home, RunState
 from deploy.throwaway import throwaway_pipeline
 from deploy.wiring import embedder_of, keyring_of, read_model_of
@@ -46,7 +46,8 @@ _SEED: Final = 11
 def measure_recall_http(size: BenchSize, announce: Console) -> list[Figure]:
     """Ask a gateway at a steady rate, whatever the answers take.
 
-    Postgres and who asks share a core, the gateway and the broker the other.
+    Postgres and who asks share a core, the gateway has the other. What works behind their backs,
+    the broker and the projector, takes whichever has room.
     """
     with throwaway_pipeline(
         announce,
@@ -76,7 +77,7 @@ async def _measure(size: BenchSize, home: Home, state: RunState, announce: Conso
     async with client:
         with _gateway_apart(processes):
             lot = np.random.default_rng(_SEED)
-            await _ask_steadily(client, _drawn(users, min(_WARM_UP, requests), lot))
+            await _ask_steadily(client, _drawn(users, min(_WARM_UP, 2 * requests), lot))
             announce.print(f"· {requests:,} requests, {REQUESTS_PER_S} a second")
             before = processes.cpu_s()
             began = time.perf_counter()
@@ -168,20 +169,17 @@ async def _ask_steadily(
 
 @contextmanager
 def _gateway_apart(processes: PipelineProcesses) -> Iterator[None]:
-    """Give Postgres and who asks the last core, everything else the others, where there are two."""
+    """Give Postgres and who asks the last core, and the gateway the others, where there are two."""
     own = psutil.Process()
     cores = sorted(own.cpu_affinity())
-    postgres = processes.by_name[POSTGRES]
-    servers = [postgres, *postgres.children(recursive=True)]
-    others = [process for name, process in processes.by_name.items() if name != POSTGRES]
-    if len(cores) < 2:  # noqa: PLR2004 - one core for Postgres and one for the rest
+    if len(cores) < 2:  # noqa: PLR2004 - one core for Postgres and one for the gateway
         yield
         return
-    for process in (*servers, own):
+    postgres, gateway = processes.by_name[POSTGRES], processes.by_name[GATEWAY]
+    for process in (postgres, *postgres.children(recursive=True), own):
         with suppress(psutil.NoSuchProcess):  # a helper of Postgres may end at any time
             process.cpu_affinity(cores[-1:])
-    for process in others:
-        process.cpu_affinity(cores[:-1])
+    gateway.cpu_affinity(cores[:-1])
     try:
         yield
     finally:

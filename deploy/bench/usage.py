@@ -15,6 +15,7 @@ from deploy.home import Home, RunState
 from schemas.tasks import end_tasks
 
 BROKER: Final = "broker"
+GATEWAY: Final = "gateway"
 POSTGRES: Final = "postgres"
 _MEBIBYTE: Final = 1024 * 1024
 _SAMPLES_MAX: Final = 20
