@@ -182,18 +182,16 @@ class RecallLog:
 
     async def _submit(self, served: Sequence[_Served]) -> None:
         states = await self._states({one.subject for one in served})
+        sealed: list[tuple[UUID, SealedRecord]] = []
         for one in served:
-            try:
-                report = self._submitted(one, states[one.subject])
-            except Exception as error:  # noqa: BLE001 - a fault of one record must not stop the others: it is logged and counted
-                self._settle(error)
-            else:
-                if report is None:
-                    self._settle(None)
-                else:
-                    self._reports.add(report)
-                    report.add_done_callback(self._reported)
+            record = self._sealed(one, states[one.subject])
+            if record is not None:
+                sealed.append((one.subject, record))
             await asyncio.sleep(0)  # recalls that wait go first
+        # Now in one go: with recalls between them each would become a batch of its own, which costs
+        # the broker and the projector most where there are most recalls.
+        for subject, record in sealed:
+            self._append(subject, record)
 
     async def _states(
         self, subjects: Collection[UUID]
@@ -212,20 +210,33 @@ class RecallLog:
             states |= await self._states([subject])
         return states
 
-    def _submitted(
+    def _sealed(
         self, served: _Served, state: SubjectKeys | Erased | Exception
-    ) -> asyncio.Future[int] | None:
-        """Return the future of one record; ``None`` where nothing is to be kept."""
+    ) -> SealedRecord | None:
+        """Return one record; ``None`` where nothing is to be kept, or it could not be sealed."""
         if isinstance(state, Exception):
-            raise state
-        if isinstance(state, Erased):
-            return None  # nothing of an erased user is kept, so nothing is lost
+            self._settle(state)
+            return None
         try:
-            sealed = _sealed(state, served.result, served.asked, served.at)
-        except Punctured:
-            return None  # a day that was forgotten while it went on
-        partition = partition_for(served.subject, self._partitions)
-        return self._producer.submit(RECALLS, partition, sealed)
+            # Nothing of an erased user is kept, so nothing is lost.
+            record = None if isinstance(state, Erased) else _sealed(state, served)
+        except Exception as error:  # noqa: BLE001 - a fault of one record must not stop the others: it is logged and counted
+            self._settle(error)
+            return None
+        if record is None:
+            self._settle(None)
+        return record
+
+    def _append(self, subject: UUID, record: SealedRecord) -> None:
+        """Hand one record to the producer, which reports what became of it."""
+        partition = partition_for(subject, self._partitions)
+        try:
+            report = self._producer.submit(RECALLS, partition, record)
+        except Exception as error:  # noqa: BLE001 - as of what cannot be sealed
+            self._settle(error)
+            return
+        self._reports.add(report)
+        report.add_done_callback(self._reported)
 
     def _reported(self, report: asyncio.Future[int]) -> None:
         self._reports.discard(report)
@@ -267,16 +278,18 @@ class RecallLog:
             self._told_at, self._untold = now, 0
 
 
-def _sealed(
-    keys: SubjectKeys, result: RecallResult, asked: Asked, served_at: datetime
-) -> SealedRecord:
-    record = record_of(keys, result, asked, served_at)
-    return seal_record(
-        record,
-        keys=keys,
-        record_id=result.recall_id,
-        address=address_for(served_at, result.recall_id),
-    )
+def _sealed(keys: SubjectKeys, served: _Served) -> SealedRecord | None:
+    """Return the record of what was served; ``None`` for a day that was forgotten meanwhile."""
+    record = record_of(keys, served.result, served.asked, served.at)
+    try:
+        return seal_record(
+            record,
+            keys=keys,
+            record_id=record.recall_id,
+            address=address_for(served.at, record.recall_id),
+        )
+    except Punctured:
+        return None
 
 
 def record_of(

@@ -37,10 +37,12 @@ class _Log:
         self.refuse: Exception | None = None
         self.held: list[asyncio.Future[int]] = []
         self.holds = False
+        self.on_submit: Callable[[], None] = lambda: None
 
     def submit(self, topic: str, partition: int, record: SealedRecord) -> asyncio.Future[int]:
         if self.refuse is not None:
             raise self.refuse
+        self.on_submit()
         self.records.append((topic, partition, record))
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         if self.holds:
@@ -244,6 +246,32 @@ def test_recalls_that_come_together_are_recorded_in_one_round() -> None:
         assert [record.recall_id for record in site.opened()] == [
             result.recall_id for result in served
         ]
+
+    asyncio.run(act())
+
+
+def test_a_round_lets_others_go_first_and_reaches_the_producer_in_one_go() -> None:
+    async def act() -> None:
+        site = _Site(gather_s=60)
+        turns, turn_of_each = 0, list[int]()
+        site.log.on_submit = lambda: turn_of_each.append(turns)
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        for _ in range(3):
+            site.recalls.note(site.keys.subject, result_of(), Asked())
+        running = asyncio.create_task(others())
+        await asyncio.sleep(0)
+        before = turns
+        await site.recalls.close()
+        running.cancel()
+        assert len(turn_of_each) == 3
+        assert len(set(turn_of_each)) == 1
+        assert turn_of_each[0] - before > 3
 
     asyncio.run(act())
 
