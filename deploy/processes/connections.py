@@ -27,6 +27,9 @@ CONNECTIONS_MAX: Final = 1_024
 """The most connections at one time; whoever comes then is answered with 503. Each may hold 64 KiB
 of a body that nobody has read yet."""
 
+HEAD_BYTES_MAX: Final = 65_536
+"""From how many bytes on the head of a request is refused whose end has not come."""
+
 
 async def _too_many_connections(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request for which there is no connection left."""

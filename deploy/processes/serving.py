@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import uvicorn
 
-from deploy.processes.connections import CONNECTIONS_MAX, BoundedProtocol
+from deploy.processes.connections import CONNECTIONS_MAX, HEAD_BYTES_MAX, BoundedProtocol
 from schemas.errors import ConfigurationError, EmbedderMismatch, MemledgerError
 from schemas.request_context import RequestIdFilter
 from schemas.settings import Settings
@@ -87,6 +87,7 @@ async def serving(app: Any, *, host: str, port: int, variable: str) -> AsyncIter
             app,
             http=BoundedProtocol,
             limit_concurrency=CONNECTIONS_MAX,
+            h11_max_incomplete_event_size=HEAD_BYTES_MAX,
             log_level="warning",
             access_log=False,
             lifespan="off",

@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from deploy.processes import serving as serving_module
+from deploy.processes.connections import HEAD_BYTES_MAX
 from deploy.processes.edge import RequestEdge
 from deploy.processes.serving import serving
 from schemas.http import MEDIA_TYPE
@@ -22,12 +23,14 @@ async def _echo(request: Request) -> Response:
     return PlainTextResponse(await request.body())
 
 
-async def _answers(sent: bytes) -> tuple[int, Mapping[str, str], bytes]:
+async def _answers(*sent: bytes) -> tuple[int, Mapping[str, str], bytes]:
     app = Starlette(routes=[Route("/", _echo, methods=["GET", "POST"])])
     app.add_middleware(RequestEdge)
     async with serving(app, host="127.0.0.1", port=0, variable="MEMLEDGER_GATEWAY_PORT") as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(sent)
+        for part in sent:
+            writer.write(part)
+            await asyncio.sleep(0)  # the server, in the same loop, may read it by itself
         answered = await asyncio.wait_for(reader.read(), 10)
         writer.close()
         await writer.wait_closed()
@@ -60,6 +63,18 @@ def test_what_is_no_request_is_a_problem_that_repeats_nothing(sent: bytes) -> No
     answer = asyncio.run(_answers(sent))
     _assert_problem(answer, 400, "bad_request")
     assert b"hello" not in answer[2]
+
+
+def test_a_head_that_does_not_end_is_refused() -> None:
+    head = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * HEAD_BYTES_MAX
+    _assert_problem(asyncio.run(_answers(head)), 400, "bad_request")
+
+
+def test_a_head_up_to_the_bound_is_read_however_it_comes() -> None:
+    name = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: "
+    pieces = [b"a" * 1_000] * (HEAD_BYTES_MAX // 1_000 - 1)
+    status, _, _ = asyncio.run(_answers(name, *pieces, b"\r\n\r\n"))
+    assert status == 200
 
 
 def test_a_length_told_in_two_ways_is_refused_and_the_connection_closed() -> None:
