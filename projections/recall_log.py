@@ -38,8 +38,8 @@ that a broker that is away is never kept from taking turns by what was served.""
 
 GATHER_S: Final = 0.05
 """For how long what was served is gathered before it is appended, since the broker and the
-projector take almost as long for one record alone as for ten. Of longer rounds each takes the
-processor for so long at once that the slowest recalls become slower again."""
+projector take almost as long for one record alone as for ten. Longer rounds spare them a little
+more, and make the slowest recalls no faster."""
 
 _TELL_EVERY_S: Final = 30.0
 _CLOSE_S: Final = 5.0
@@ -219,7 +219,7 @@ class RecallLog:
             return None
         try:
             # Nothing of an erased user is kept, so nothing is lost.
-            record = None if isinstance(state, Erased) else _sealed(state, served)
+            record = None if isinstance(state, Erased) else _seal(state, served)
         except Exception as error:  # noqa: BLE001 - a fault of one record must not stop the others: it is logged and counted
             self._settle(error)
             return None
@@ -232,7 +232,7 @@ class RecallLog:
         partition = partition_for(subject, self._partitions)
         try:
             report = self._producer.submit(RECALLS, partition, record)
-        except Exception as error:  # noqa: BLE001 - as of what cannot be sealed
+        except Exception as error:  # noqa: BLE001 - one that cannot be queued must not stop the others: it is logged and counted
             self._settle(error)
             return
         self._reports.add(report)
@@ -278,7 +278,7 @@ class RecallLog:
             self._told_at, self._untold = now, 0
 
 
-def _sealed(keys: SubjectKeys, served: _Served) -> SealedRecord | None:
+def _seal(keys: SubjectKeys, served: _Served) -> SealedRecord | None:
     """Return the record of what was served; ``None`` for a day that was forgotten meanwhile."""
     record = record_of(keys, served.result, served.asked, served.at)
     try:

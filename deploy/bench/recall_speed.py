@@ -41,9 +41,9 @@ async def _measure(size: BenchSize, database_url: str, announce: Console) -> lis
         filled("small", small_rows, size.memories_a_user, database_url, announce) as small,
         filled("large", size.rows, size.memories_a_user, database_url, announce) as large,
     ):
-        announce.print(f"· {size.recalls:,} recalls of each, in turn")
+        announce.print(f"· each user asks once, then {size.recalls:,} recalls of each, in turn")
         in_small, in_large = await _in_turn([small, large], size.recalls)
-        announce.print(f"· {size.recalls:,} recalls of {CLIENTS} clients at once")
+        announce.print(f"· the same with {CLIENTS} clients at once")
         rate, at_once = await _of_clients(large, size.recalls)
         details = {
             "rows": size.rows,
